@@ -131,16 +131,11 @@ bool InspectorView::savePicture(const QString& path) {
 }
 
 QList<QAction*> InspectorView::viewActions() {
-  if (m_actions.isEmpty() || !m_actions.last()->property("kvlabBase").toBool()) {
-    const auto add = [this](const QString& text, const QString& tip, auto slot) {
-      QAction* action = addViewAction(text, tip);
-      action->setProperty("kvlabBase", true);
-      connect(action, &QAction::triggered, this, slot);
-    };
-    add(tr("Copy table"), tr("Copy the table as tab-separated values"), &InspectorView::copyTable);
-    m_copyTable = m_actions.last();
-    add(tr("Copy picture"), tr("Copy the view as a picture"), &InspectorView::copyPicture);
-    add(tr("Save picture…"), tr("Save the view as PNG or SVG"), &InspectorView::askSavePicture);
+  if (!m_copyTable) {
+    m_copyTable =
+        addViewAction(tr("Copy table"), tr("Copy the table as tab-separated values"), [this] { copyTable(); });
+    addViewAction(tr("Copy picture"), tr("Copy the view as a picture"), [this] { copyPicture(); });
+    addViewAction(tr("Save picture…"), tr("Save the view as PNG or SVG"), [this] { askSavePicture(); });
   }
   m_copyTable->setVisible(!tsv().isEmpty());
   return m_actions;
@@ -156,6 +151,13 @@ QAction* InspectorView::addViewAction(const QString& text, const QString& tip, c
     addAction(action);
   }
   m_actions.append(action);
+  return action;
+}
+
+QAction* InspectorView::addViewAction(const QString& text, const QString& tip, const std::function<void()>& does,
+                                      const QKeySequence& key) {
+  QAction* action = addViewAction(text, tip, key);
+  connect(action, &QAction::triggered, this, does);
   return action;
 }
 
@@ -193,9 +195,7 @@ void InspectorView::askSavePicture() {
 }
 
 QVBoxLayout* InspectorView::body() {
-  if (!m_body) {
-    m_body = tightColumn(this);
-  }
+  if (!m_body) m_body = tightColumn(this);
   return m_body;
 }
 
@@ -219,12 +219,14 @@ QLabel* InspectorView::stripLabel(const QString& text, int stretch) {
   return label;
 }
 
-QToolButton* InspectorView::stripButton(const QString& text, const QString& name, const QString& tip) {
+QToolButton* InspectorView::stripButton(const QString& text, const QString& name, const QString& tip,
+                                        const char* command) {
   auto* button = new QToolButton(this);
   button->setText(text);
   button->setAccessibleName(name);
   button->setToolTip(tip);
   button->setFocusPolicy(Qt::TabFocus);
+  if (command) setCommand(button, command);
   strip()->addWidget(button);
   return button;
 }
@@ -378,17 +380,35 @@ void InspectorView::addOption(ViewOption option) { m_options.push_back(std::move
 
 void InspectorView::addOption(const std::string& name, const std::vector<std::string>& words, QComboBox* control,
                               const Changed& changed) {
-  addOption(choiceOption(name, words, control, changed));
+  const auto get = [=] { return words[static_cast<std::size_t>(std::max(0, control->currentIndex()))]; };
+  addOption({name, get, [=](const nlohmann::json& value) -> std::string {
+               const auto found = std::find(words.begin(), words.end(), value);
+               if (found == words.end()) return useOneOf(words);
+               control->setCurrentIndex(static_cast<int>(found - words.begin()));
+               changed();
+               return {};
+             }});
   connect(control, &QComboBox::activated, this, [this, name, changed] { changed(), sayOption(name); });
 }
 
 void InspectorView::addOption(const std::string& name, QAbstractButton* control, const Changed& changed) {
-  addOption(switchOption(name, control, changed));
+  addOption({name, [=] { return control->isChecked(); },
+             [=](const nlohmann::json& value) -> std::string {
+               if (!value.is_boolean()) return useOneOf({"true", "false"});
+               control->setChecked(value.get<bool>());
+               changed();
+               return {};
+             }});
   connect(control, &QAbstractButton::clicked, this, [this, name, changed] { changed(), sayOption(name); });
 }
 
 void InspectorView::addOption(const std::string& name, QLineEdit* control, const Changed& changed) {
-  addOption(textOption(name, control));
+  addOption({name, [=] { return control->text().toStdString(); },
+             [=](const nlohmann::json& value) -> std::string {
+               if (!value.is_string()) return "give a text";
+               control->setText(QString::fromStdString(value.get<std::string>()));
+               return {};
+             }});
   connect(control, &QLineEdit::textChanged, this, changed);
   connect(control, &QLineEdit::editingFinished, this, [this, name, control] {
     if (control->isModified()) sayOption(name);

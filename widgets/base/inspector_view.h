@@ -16,6 +16,7 @@
 #include "widgets/base/theme.h"
 #include "widgets/base/view_options.h"
 
+class QAbstractButton;
 class QCheckBox;
 class QComboBox;
 class QLineEdit;
@@ -108,8 +109,8 @@ class InspectorView : public QWidget {
   /// A muted label in the strip, for the control after it. With a stretch the label takes the rest of the line and
   /// elides, for texts that change with each tick.
   QLabel* stripLabel(const QString& text, int stretch = 0);
-  /// A button and a choice in the strip, with accessible names.
-  QToolButton* stripButton(const QString& text, const QString& name, const QString& tip);
+  /// A button and a choice in the strip, with accessible names. `command`: the command that a click runs (button_use).
+  QToolButton* stripButton(const QString& text, const QString& name, const QString& tip, const char* command = nullptr);
   QComboBox* stripChoice(const QStringList& items, const QString& name, const QString& tip);
   /// Says in the strip to which ticks the view is limited, for views over ticks: the view takes the snapshot again when
   /// that changes.
@@ -128,6 +129,8 @@ class InspectorView : public QWidget {
   QLabel* wrappedReadout();
   /// Adds an action of this view (see viewActions).
   QAction* addViewAction(const QString& text, const QString& tip, const QKeySequence& key = {});
+  QAction* addViewAction(const QString& text, const QString& tip, const std::function<void()>& does,
+                         const QKeySequence& key = {});
   /// Says why an action cannot apply now, or nothing: the menu greys it, and its tip says why. Its key works at any
   /// time.
   void setObstacle(QAction* action, std::function<QString()> why);

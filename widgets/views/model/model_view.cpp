@@ -44,8 +44,8 @@ ModelView::ModelView(InspectorContext& context, QWidget* parent)
   m_table->stretch({"probability"});
   m_table->setMinimumHeight(3 * Theme::kRow);
   connect(m_table, &QAbstractItemView::activated, this, &ModelView::take);
-  QAction* append = addViewAction(tr("Append this token"), tr("Append the chosen token to the context (Return)"));
-  connect(append, &QAction::triggered, this, [this] { take(m_table->currentIndex()); });
+  QAction* append = addViewAction(tr("Append this token"), tr("Append the chosen token to the context (Return)"),
+                                  [this] { take(m_table->currentIndex()); });
   setObstacle(append, [this] {
     return m_table->currentIndex().isValid() ? this->context().obstacleOf(QStringLiteral("take_token"))
                                              : tr("no token is chosen");

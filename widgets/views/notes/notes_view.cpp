@@ -26,23 +26,21 @@ NotesView::NotesView(InspectorContext& context, QWidget* parent)
   makeStrip();
   makeTable();
   m_readout = wrappedReadout();
-  m_go = addViewAction(tr("Go There"), tr("Bring the session to the state of the note, on whichever branch"),
-                       QKeySequence(Qt::Key_Return));
-  m_edit = addViewAction(tr("Edit Text…"), tr("Change the text of the note"), QKeySequence(Qt::Key_F2));
-  m_remove = addViewAction(tr("Remove"), tr("Remove the selected notes"), QKeySequence(Qt::Key_Delete));
-  for (QAction* one : {m_go, m_edit, m_remove})
+  for (QAction* one : {addViewAction(
+                           tr("Go There"), tr("Bring the session to the state of the note, on whichever branch"),
+                           [this] { goToCurrent(); }, Qt::Key_Return),
+                       addViewAction(
+                           tr("Edit Text…"), tr("Change the text of the note"), [this] { editCurrent(); }, Qt::Key_F2),
+                       addViewAction(
+                           tr("Remove"), tr("Remove the selected notes"), [this] { removeChosen(); }, Qt::Key_Delete)})
     setObstacle(one, [this] { return current() ? QString() : tr("no note is chosen"); });
-  connect(m_go, &QAction::triggered, this, &NotesView::goToCurrent);
-  connect(m_edit, &QAction::triggered, this, &NotesView::editCurrent);
-  connect(m_remove, &QAction::triggered, this, &NotesView::removeChosen);
   connect(&context, &InspectorContext::noteAsked, this, &NotesView::begin);
   sayState();
 }
 
 QToolButton* NotesView::command(const QString& text, const char* id, const QString& tip) {
-  QToolButton* button = stripButton(text, QString(text).remove("…"), tip);
+  QToolButton* button = stripButton(text, QString(text).remove("…"), tip, id);
   button->setAutoRaise(true);
-  setCommand(button, id);
   return button;
 }
 

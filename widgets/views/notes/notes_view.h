@@ -42,7 +42,6 @@ class NotesView : public InspectorView {
   QLabel *m_count = nullptr, *m_readout = nullptr;
   QToolButton *m_bookmark = nullptr, *m_note = nullptr, *m_goThere = nullptr, *m_removeIt = nullptr,
               *m_export = nullptr;
-  QAction *m_go = nullptr, *m_edit = nullptr, *m_remove = nullptr;
 };
 
 }  // namespace kvlab

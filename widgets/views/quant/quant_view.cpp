@@ -74,8 +74,7 @@ void QuantView::makeStrip() {
   stripLabel(tr("V"));
   m_tryV = stripChoice(types, tr("Type to try for V"), tr("Measure V as another type would hold it; the rows stay"));
   addOption("try_v", typeWords, m_tryV, [this] { measure(true); });
-  m_measure = stripButton(tr("Measure"), tr("Measure quantisation"), {});
-  setCommand(m_measure, "quantisation_measure");
+  m_measure = stripButton(tr("Measure"), tr("Measure quantisation"), {}, "quantisation_measure");
   connect(m_measure, &QToolButton::clicked, this, [this] { measure(true); });
 }
 
@@ -109,20 +108,21 @@ void QuantView::makeBody() {
 }
 
 void QuantView::makeActions() {
-  QAction* worst =
-      addViewAction(tr("Go to the worst row"),
-                    tr("Focus the row with the largest bar of the layer; press again for the other tensor"),
-                    QKeySequence(QStringLiteral("W")));
-  connect(worst, &QAction::triggered, this, [this] {
-    if (!m_measured) return;
-    const int keys = m_canvas->lanes()[0].bars.worst, values = m_canvas->lanes()[1].bars.worst;
-    const int row = keys < 0 || m_canvas->focusRow() == keys ? values : keys;
-    if (row >= 0) focusRow(layer(), row);
-  });
+  QAction* worst = addViewAction(
+      tr("Go to the worst row"),
+      tr("Focus the row with the largest bar of the layer; press again for the other tensor"), [this] { focusWorst(); },
+      QKeySequence(QStringLiteral("W")));
   setObstacle(worst, [this] { return m_measured ? QString() : tr("nothing is measured"); });
-  QAction* next = addViewAction(tr("Order by the next column"), tr("Sort the layers by the next column of the table"),
-                                QKeySequence(QStringLiteral("S")));
-  connect(next, &QAction::triggered, m_order, &ColumnOrder::next);
+  addViewAction(
+      tr("Order by the next column"), tr("Sort the layers by the next column of the table"),
+      [this] { m_order->next(); }, QKeySequence(QStringLiteral("S")));
+}
+
+void QuantView::focusWorst() {
+  if (!m_measured) return;
+  const int keys = m_canvas->lanes()[0].bars.worst, values = m_canvas->lanes()[1].bars.worst;
+  const int row = keys < 0 || m_canvas->focusRow() == keys ? values : keys;
+  if (row >= 0) focusRow(layer(), row);
 }
 
 CacheLayer QuantView::layer() const {

@@ -41,6 +41,7 @@ class QuantView : public InspectorView {
   void showState();
   void showRows();
   void focusRow(CacheLayer layer, int row);
+  void focusWorst();
   void showRow();
   CacheLayer layer() const;
   QuantFigure figure() const;

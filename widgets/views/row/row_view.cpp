@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "core/api/read_json.h"
-#include "widgets/base/button_use.h"
 #include "widgets/base/finding_marks.h"
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
@@ -87,16 +86,14 @@ void RowView::makeStrip() {
                           tr("tick before: the row in the state before the last change. rebuild: the row as a fresh "
                              "pass computes it, which the button measures"));
   addOption("compare", {"nothing", "before", "rebuild"}, m_compare, [this] { ask(true); });
-  m_rebuild = stripButton(tr("Rebuild row"), tr("Compare the row with a rebuild"), {});
-  setCommand(m_rebuild, "row_rebuild");
+  m_rebuild = stripButton(tr("Rebuild row"), tr("Compare the row with a rebuild"), {}, "row_rebuild");
   connect(m_rebuild, &QToolButton::clicked, this, &RowView::compareWithRebuild);
   m_rotated = stripCheck(tr("Rotated"), tr("Keys rotated to their phase"),
                          tr("Show keys as attention sees them, rotated to the phase of the row"));
   addOption("rotated", m_rotated, [this] { ask(true); });
   m_scale = stripScale([] { return std::string("row"); }, tr("head"), false);
   connect(&context(), &InspectorContext::scaleChanged, this, [this] { m_canvas->setScale(context().scale("row")); });
-  m_measure = stripButton(tr("Attention"), tr("Measure the attention of the row"), {});
-  setCommand(m_measure, "attention_measure");
+  m_measure = stripButton(tr("Attention"), tr("Measure the attention of the row"), {}, "attention_measure");
   connect(m_measure, &QToolButton::clicked, this, &RowView::measureAttention);
 }
 

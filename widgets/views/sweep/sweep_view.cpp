@@ -106,15 +106,15 @@ void SweepView::makeBody() {
   };
   connect(m_table, &DataTable::chosen, this, markOf);
   connect(m_table, &DataTable::hovered, this, markOf);
-  m_asSession = addViewAction(tr("Open as Session"),
-                              tr("Open a session with the settings of the chosen cell, which reads its first story"));
-  setObstacle(m_asSession,
-              [this] { return m_table->currentIndex().isValid() ? QString() : tr("no cell of a sweep is chosen"); });
-  connect(m_asSession, &QAction::triggered, this, [this] {
+  const auto open = [this] {
     const QModelIndex index = m_table->currentIndex();
     if (!index.isValid()) return;
     context().runCommand(QStringLiteral("open_sweep_cell"), {{"cell", m_model->rows()[at(index.row())].index}});
-  });
+  };
+  setObstacle(
+      addViewAction(tr("Open as Session"),
+                    tr("Open a session with the settings of the chosen cell, which reads its first story"), open),
+      [this] { return m_table->currentIndex().isValid() ? QString() : tr("no cell of a sweep is chosen"); });
 }
 
 bool SweepView::passes(const SweepPoint& point) const {

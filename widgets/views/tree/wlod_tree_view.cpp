@@ -40,15 +40,12 @@ void WlodTreeView::makeStrip() {
   m_colour->setSizeAdjustPolicy(QComboBox::AdjustToContents);  // the text of "auto" depends on the state
   addOption("colour", {"auto", "change", "score", "attention", "level", "map"}, m_colour, [this] { showColour(); });
   m_state = stripLabel({}, 1);
-  m_expand = stripButton(tr("Expand"), tr("Expand"), {});
-  m_collapse = stripButton(tr("Collapse"), tr("Collapse"), {});
-  m_refocus = stripButton(tr("Refocus"), tr("Refocus"), {});
+  m_expand = stripButton(tr("Expand"), tr("Expand"), {}, "wlod_expand");
+  m_collapse = stripButton(tr("Collapse"), tr("Collapse"), {}, "wlod_collapse");
+  m_refocus = stripButton(tr("Refocus"), tr("Refocus"), {}, "wlod_refocus");
   m_begin = stripButton(tr("Open a wLOD Session…"), tr("Open a wLOD Session"),
                         tr("Begin the form of a new session with wLOD on"));
   runsCommand(m_begin, context(), "new_wlod_session");
-  setCommand(m_expand, "wlod_expand");
-  setCommand(m_collapse, "wlod_collapse");
-  setCommand(m_refocus, "wlod_refocus");
   connect(m_expand, &QToolButton::clicked, this, [this] {
     if (m_tree && m_canvas->selected()) ask(m_tree->expansion(*m_canvas->selected()));
   });
@@ -123,12 +120,12 @@ QWidget* WlodTreeView::makePanel(QWidget* parent) {
 }
 
 void WlodTreeView::makeActions() {
-  m_expandAction = addViewAction(tr("Expand"), tr("Replace the selected gist by its 32 children"), Qt::Key_E);
-  m_collapseAction = addViewAction(tr("Collapse"), tr("Replace the selected block of 32 by its gist"), Qt::Key_C);
-  m_refocusAction = addViewAction(tr("Refocus"), tr("Let the focus allocator decide now"), Qt::Key_R);
-  connect(m_expandAction, &QAction::triggered, m_expand, &QToolButton::click);
-  connect(m_collapseAction, &QAction::triggered, m_collapse, &QToolButton::click);
-  connect(m_refocusAction, &QAction::triggered, m_refocus, &QToolButton::click);
+  m_expandAction = addViewAction(
+      tr("Expand"), tr("Replace the selected gist by its 32 children"), [this] { m_expand->click(); }, Qt::Key_E);
+  m_collapseAction = addViewAction(
+      tr("Collapse"), tr("Replace the selected block of 32 by its gist"), [this] { m_collapse->click(); }, Qt::Key_C);
+  m_refocusAction = addViewAction(
+      tr("Refocus"), tr("Let the focus allocator decide now"), [this] { m_refocus->click(); }, Qt::Key_R);
 }
 
 bool WlodTreeView::ready() const { return InspectorView::ready() && !m_tiles.waiting(); }

@@ -4,7 +4,6 @@
 #include <QLineEdit>
 #include <QToolButton>
 
-#include "widgets/base/button_use.h"
 #include "widgets/base/expression_edit.h"
 #include "widgets/base/view_registry.h"
 
@@ -18,10 +17,8 @@ WatchesView::WatchesView(InspectorContext& context, QWidget* parent)
                      "it. The manual's page Expressions lists what can be asked"),
                   1);
   new ExpressionEdit(context, *m_edit);
-  m_add = stripButton(tr("Add"), tr("Add watch"), tr("Watch this expression (Return)"));
-  m_remove = stripButton(tr("Remove"), tr("Remove watch"), tr("Remove the selected watch (Del)"));
-  setCommand(m_add, "watch_add");
-  setCommand(m_remove, "watch_remove");
+  m_add = stripButton(tr("Add"), tr("Add watch"), tr("Watch this expression (Return)"), "watch_add");
+  m_remove = stripButton(tr("Remove"), tr("Remove watch"), tr("Remove the selected watch (Del)"), "watch_remove");
   connect(m_edit, &QLineEdit::returnPressed, this, &WatchesView::addTyped);
   connect(m_edit, &QLineEdit::textChanged, this, &WatchesView::buttons);
   connect(m_add, &QToolButton::clicked, this, &WatchesView::addTyped);
@@ -34,11 +31,11 @@ WatchesView::WatchesView(InspectorContext& context, QWidget* parent)
   setContent(m_table);
   setMainControl(m_table);
   setWordField(m_edit);
-  QAction* remove = addViewAction(tr("Remove"), tr("Remove the selected watch"), QKeySequence::Delete);
-  connect(remove, &QAction::triggered, this, &WatchesView::removeSelected);
+  QAction* remove = addViewAction(
+      tr("Remove"), tr("Remove the selected watch"), [this] { removeSelected(); }, QKeySequence::Delete);
   QAction* stops =
-      addViewAction(tr("Break when it changes"), tr("Stop a run when the selected watch has another value"));
-  connect(stops, &QAction::triggered, this, &WatchesView::breakOnChange);
+      addViewAction(tr("Break when it changes"), tr("Stop a run when the selected watch has another value"),
+                    [this] { breakOnChange(); });
   for (QAction* one : {remove, stops})
     setObstacle(one, [this] { return selected() ? QString() : tr("no watch is chosen"); });
   buttons();
