@@ -8,10 +8,11 @@
 #include "widgets/table/column_order.h"
 #include "widgets/table/data_table.h"
 #include "widgets/views/quant/quant_canvas.h"
-#include "widgets/views/quant/quant_card.h"
 #include "widgets/views/quant/quant_model.h"
 
 namespace kvlab {
+
+class QuantCard;
 
 class QuantView : public InspectorView {
   Q_OBJECT

@@ -134,7 +134,7 @@ int RingCanvas::smallAt(QPoint point) const {
 }
 
 QString RingCanvas::foundOf(int row) const {
-  if (m_findings.empty() || row < 0) return {};
+  if (row < 0) return {};
   const StorageGroup& group = ring()->group;
   return m_findings.text(group.map->ledger[at(ring()->indexOf(row))], group.layers);
 }

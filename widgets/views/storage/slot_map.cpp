@@ -173,9 +173,7 @@ CanvasCell SlotMap::stepped(const CellStep& by) const {
 }
 
 QString SlotMap::findingIn(int row) const {
-  return m_findings.empty() || row < 0
-      ? QString()
-      : m_findings.text(m_group.map->ledger[at(m_group.map->first + row)], m_group.layers);
+  return row < 0 ? QString() : m_findings.text(m_group.map->ledger[at(m_group.map->first + row)], m_group.layers);
 }
 
 QString SlotMap::readout() const {

@@ -6,15 +6,9 @@
 
 namespace kvlab {
 
-int doneIn(const FocusRound& round, bool expansions) {
-  return static_cast<int>(std::count_if(round.decisions.begin(), round.decisions.end(), [&](const FocusDecision& one) {
-    return one.done && one.expand == expansions;
-  }));
-}
-
-int refusedIn(const FocusRound& round) {
-  return static_cast<int>(std::count_if(round.decisions.begin(), round.decisions.end(),
-                                        [](const FocusDecision& one) { return !one.done; }));
+int decisionsIn(const FocusRound& round, bool done, bool expansions) {
+  return static_cast<int>(std::ranges::count_if(
+      round.decisions, [&](const FocusDecision& one) { return one.done == done && one.expand == expansions; }));
 }
 
 QString roundText(const FocusRound& round) {
@@ -25,8 +19,8 @@ QString roundText(const FocusRound& round) {
                      .arg(round.before)
                      .arg(round.after)
                      .arg(round.budget)
-                     .arg(doneIn(round, true) + doneIn(round, false))
-                     .arg(refusedIn(round));
+                     .arg(decisionsIn(round, true, true) + decisionsIn(round, true, false))
+                     .arg(decisionsIn(round, false, true) + decisionsIn(round, false, false));
   if (round.unlisted > 0) text += tr(", %1 more behind the limit of edits").arg(round.unlisted);
   return text;
 }

@@ -27,7 +27,7 @@ class DecisionModel : public ColumnModel<const FocusDecision&> {
 QString roundText(const FocusRound& round);
 /// "expand LOD1 [2304, 2336)   score +0.518   ✗ over budget: 272 entries and 31 more are above the budget of 300".
 QString decisionText(const FocusDecision& decision);
-int doneIn(const FocusRound& round, bool expansions);
-int refusedIn(const FocusRound& round);
+/// Number of expansions, or of collapses, that were done, or that were refused.
+int decisionsIn(const FocusRound& round, bool done, bool expansions);
 
 }  // namespace kvlab

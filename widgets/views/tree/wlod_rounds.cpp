@@ -2,29 +2,32 @@
 #include "widgets/views/tree/wlod_rounds.h"
 
 #include <QLabel>
+#include <QPainter>
 #include <algorithm>
+#include <cmath>
 
 #include "widgets/base/panes.h"
 #include "widgets/base/theme.h"
 
 namespace kvlab {
+namespace {
+constexpr int kFoot = 15, kBlock = 5;
+}  // namespace
 
 WlodRounds::WlodRounds(QWidget* parent)
     : QWidget(parent),
       m_strip(new WlodRoundStrip(this)),
       m_said(new QLabel(this)),
       m_model(new DecisionModel(this)),
-      m_table(new DataTable(this)) {
+      m_table(
+          new DataTable(this, m_model, tr("Decisions of the round"),
+                        tr("Candidates of the round in order of decision; select one to mark its node in the tree"))) {
   auto* column = tightColumn(this);
   m_said->setWordWrap(true);
   m_said->setTextFormat(Qt::PlainText);
   m_said->setFont(Theme::current()->small);
   m_said->setContentsMargins(Theme::kMedium, 3, Theme::kMedium, 3);
   m_said->setAccessibleName(tr("What the round did"));
-  m_table->setModel(m_model);
-  settleBars(m_table);
-  m_table->setAccessibleName(tr("Decisions of the round"));
-  m_table->setToolTip(tr("Candidates of the round in order of decision; select one to mark its node in the tree"));
   m_table->setMinimumHeight(70);
   column->addWidget(m_strip);
   column->addWidget(m_said);
@@ -82,6 +85,69 @@ void WlodRounds::follow() {
   QPalette colours = m_said->palette();
   colours.setColor(QPalette::WindowText, older ? Theme::current()->warning : Theme::current()->muted);
   m_said->setPalette(colours);
+}
+
+WlodRoundStrip::WlodRoundStrip(QWidget* parent) : ScrolledTicks(parent) {
+  setFixedHeight(64);
+  setAccessibleName(tr("Rounds of the focus allocator"));
+  setToolTip(
+      tr("Rounds of the focus allocator, newest at the right; click or arrow keys show the decisions of a round"));
+}
+
+void WlodRoundStrip::show(Rounds rounds, int chosen) {
+  m_rounds = std::move(rounds);
+  setShown(Tick(chosen));
+  reveal();
+}
+
+QRectF WlodRoundStrip::column(int place) const { return {leftOf(place), 0, kColumn - 2.0, height() - 1.0}; }
+
+QString WlodRoundStrip::describe(int place) const { return roundText(*m_rounds[at(place)]); }
+
+void WlodRoundStrip::paintEvent(QPaintEvent*) {
+  const auto theme = Theme::current();
+  QPainter painter(this);
+  painter.fillRect(rect(), theme->surface);
+  painter.fillRect(QRect(0, height() - 1, width(), 1), theme->border);
+  const double middle = std::round((height() - kFoot) / 2.0);
+  const int most = static_cast<int>((middle - 3) / kBlock);
+  for (int place = first(); place < end(); ++place) {
+    const FocusRound& round = *m_rounds[at(place)];
+    const QRectF box = column(place);
+    if (place == shown()) {
+      painter.fillRect(box, theme->selection);
+      painter.fillRect(QRectF(box.left(), box.top(), box.width(), 2), theme->accent);
+    }
+    const double left = std::round(box.center().x()) - 8;
+    for (const bool up : {true, false}) {
+      const int done = decisionsIn(round, true, up), all = std::min(most, done + decisionsIn(round, false, up));
+      for (int i = 0; i < all; ++i) {
+        const QRectF block(left, up ? middle - (i + 1) * kBlock : middle + 2 + i * kBlock, 16, kBlock - 1);
+        if (i < done) {
+          painter.fillRect(block, up ? theme->accent : theme->ok);
+          continue;
+        }
+        painter.setPen(theme->faint);
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRect(block.adjusted(0.5, 0.5, -0.5, -0.5));
+      }
+    }
+    painter.fillRect(QRectF(box.left() + 6, middle, box.width() - 12, 1), theme->faint);
+    painter.setFont(theme->monoSmall);
+    painter.setPen(place == shown() ? theme->text : theme->muted);
+    painter.drawText(QRectF(box.left(), box.bottom() - kFoot, box.width(), kFoot), Qt::AlignCenter,
+                     QString::number(round.round));
+  }
+  const double right = column(end()).left();
+  painter.setFont(theme->small);
+  painter.setPen(theme->faint);
+  const QString up = tr("▲ expansions"), down = tr("▼ collapses"), hollow = tr("hollow: refused");
+  const int wide = painter.fontMetrics().horizontalAdvance(hollow);
+  if (right + wide + 2 * kSide > width()) return;
+  const QRectF room(right, 2, width() - right - kSide, 18);
+  painter.drawText(room, Qt::AlignRight | Qt::AlignVCenter, up);
+  painter.drawText(room.translated(0, 20), Qt::AlignRight | Qt::AlignVCenter, hollow);
+  painter.drawText(room.translated(0, 40), Qt::AlignRight | Qt::AlignVCenter, down);
 }
 
 }  // namespace kvlab
