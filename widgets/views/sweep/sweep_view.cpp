@@ -22,12 +22,6 @@ constexpr int kCellsBeside = 900;  // cells are beside the plot from this width 
 
 QString promptsOf(const SweepPoint& point) { return QString::fromStdString(point.prompts + ", asked " + point.ask); }
 
-QString duration(double seconds) {
-  const auto whole = static_cast<qint64>(seconds + 0.5);
-  if (whole >= 3600) return QObject::tr("%1 h %2 min").arg(whole / 3600).arg(whole / 60 % 60);
-  return whole >= 60 ? QObject::tr("%1 min %2 s").arg(whole / 60).arg(whole % 60) : QObject::tr("%1 s").arg(whole);
-}
-
 QString percent(double value) { return QString::number(value * 100, 'f', 1); }
 
 }  // namespace
@@ -140,7 +134,8 @@ QString SweepView::state() const {
   if (!m_shown->running && m_shown->total > static_cast<std::int64_t>(m_shown->rows.size()))
     text += tr(" of %1").arg(m_shown->total);
   if (failed) text += tr(", %1 failed").arg(failed);
-  if (m_shown->running && m_shown->left >= 0) text += tr(", %1 left").arg(duration(m_shown->left));
+  if (m_shown->running && m_shown->left >= 0)
+    text += tr(", %1 left").arg(formatDuration(static_cast<qint64>(m_shown->left + 0.5)));
   return text;
 }
 
