@@ -6,7 +6,7 @@
 #include "widgets/base/inspector_view.h"
 #include "widgets/table/data_table.h"
 #include "widgets/views/row/row_canvas.h"
-#include "widgets/views/row/row_numbers.h"
+#include "widgets/views/row/row_picture.h"
 
 namespace kvlab {
 
