@@ -27,6 +27,7 @@
 #include "widgets/base/row_actions.h"
 #include "widgets/base/save_file.h"
 #include "widgets/base/scale_menu.h"
+#include "widgets/base/storage_groups.h"
 
 namespace kvlab {
 
@@ -348,11 +349,7 @@ void InspectorView::addRowActions(QWidget& control, std::function<QRect(Position
   m_actions.append(m_rowActions->actions());
 }
 
-void InspectorView::clickLedger(LedgerId ledger) {
-  m_context.focusLedger(ledger);
-  emit m_context.scripted(
-      QString("view.focus({layer: %1, ledger: %2})").arg(m_context.focus().layer.value()).arg(ledger.value()));
-}
+void InspectorView::clickLedger(LedgerId ledger) { clickLedger(m_context.focus().layer, ledger); }
 
 void InspectorView::clickLedger(CacheLayer layer, LedgerId ledger) {
   m_context.focusLayer(layer);
@@ -514,6 +511,15 @@ QString ghostText(const Snapshot& snapshot, const Focus& focus) {
                      InspectorView::tr("%1 in tick %2, no longer in the context")
                          .arg(wordOf(name(row.state)))
                          .arg(row.changed.value())}
+      .join("   ");
+}
+
+QString noSlotText(const Snapshot& snapshot, const Focus& focus, CacheLayer layer) {
+  if (focus.position.value() < 0) return ghostText(snapshot, focus);
+  const bool left = leftThroughWindow(snapshot, layer, focus.ledger);
+  return QStringList{
+      InspectorView::tr("focus"), tokenText(snapshot, focus.ledger),
+      left ? InspectorView::tr("left through the window: it has no slot") : InspectorView::tr("not resident here")}
       .join("   ");
 }
 

@@ -212,6 +212,8 @@ class InspectorView : public QWidget {
 QString tokenText(const Snapshot& snapshot, LedgerId ledger);
 /// State of a focused row that has left the context, for a readout; else empty.
 QString ghostText(const Snapshot& snapshot, const Focus& focus);
+/// The same for views of the slots of a layer: why the focused row has none.
+QString noSlotText(const Snapshot& snapshot, const Focus& focus, CacheLayer layer);
 /// Text of a vocabulary entry, as above.
 QString tokenText(const SessionInfo& info, TokenId token);
 /// One TSV line; tabs and line ends in cells are replaced.

@@ -278,13 +278,7 @@ QString RingCanvas::readout() const {
   if (hovered().item >= 0 && under < 0)
     return QStringList{tr("under pointer"), shown->describe(hovered().item)}.join("   ");
   const int row = under >= 0 ? under : focused;
-  if (row < 0) {
-    if (context().focus().position.value() < 0) return ghostText(s, context().focus());
-    const bool left = leftThroughWindow(s, shown->group.layers.front(), context().focus().ledger);
-    return QStringList{tr("focus"), tokenText(s, context().focus().ledger),
-                       left ? tr("left through the window: it has no slot") : tr("not resident here")}
-        .join("   ");
-  }
+  if (row < 0) return noSlotText(s, context().focus(), shown->group.layers.front());
   const LedgerId id = shown->group.map->ledger[at(shown->indexOf(row))];
   QStringList out{under >= 0 ? tr("under pointer") : tr("focus"), tokenText(s, id)};
   if (const QString found = foundOf(row); !found.isEmpty()) out << found;

@@ -8,7 +8,7 @@
 
 #include "widgets/base/format.h"
 #include "widgets/base/inspector_view.h"
-#include "widgets/views/storage/byte_kinds.h"
+#include "widgets/views/storage/storage_model.h"
 
 namespace kvlab {
 namespace {
@@ -183,14 +183,7 @@ QString SlotMap::readout() const {
     return QStringList{tr("under pointer"), tr("slot %1").arg(hovered().item), title(m_cells.use[at(hovered().item)])}
         .join("   ");
   const int row = under >= 0 ? under : m_cells.rowOf(context().focus().position);
-  if (row < 0) {
-    const LedgerId id = context().focus().ledger;
-    if (context().focus().position.value() < 0) return ghostText(*m_snapshot, context().focus());
-    const bool left = leftThroughWindow(*m_snapshot, m_group.layers.front(), id);
-    return QStringList{tr("focus"), tokenText(*m_snapshot, id),
-                       left ? tr("left through the window: it has no slot") : tr("not resident here")}
-        .join("   ");
-  }
+  if (row < 0) return noSlotText(*m_snapshot, context().focus(), m_group.layers.front());
   const auto index = at(m_group.map->first + row);
   QStringList parts{under >= 0 ? tr("under pointer") : tr("focus"), tokenText(*m_snapshot, m_group.map->ledger[index]),
                     tr("slot %1").arg(m_cells.slotOf[at(row)])};

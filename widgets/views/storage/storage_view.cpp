@@ -16,7 +16,7 @@
 #include "widgets/base/layer_text.h"
 #include "widgets/base/panes.h"
 #include "widgets/base/view_registry.h"
-#include "widgets/views/storage/byte_kinds.h"
+#include "widgets/views/storage/storage_model.h"
 
 namespace kvlab {
 namespace {
