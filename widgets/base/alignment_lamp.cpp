@@ -5,9 +5,9 @@
 #include <QStringList>
 #include <algorithm>
 
-#include "widgets/base/finding_marks.h"
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
+#include "widgets/base/storage_groups.h"
 
 namespace kvlab {
 namespace {

@@ -9,7 +9,7 @@ namespace kvlab {
 
 EngineAsk::EngineAsk(InspectorContext& context, InspectorView* view, std::string tag)
     : m_context(context), m_view(view), m_tag(std::move(tag)) {
-  view->m_asks.push_back(this);
+  view->m_waits.emplace_back([this] { return waiting(); });
 }
 
 void EngineAsk::forget() {

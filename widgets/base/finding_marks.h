@@ -1,24 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Findings of checks, by row and layer: all views mark rows and layers by this one lookup. A value made once
-// for a snapshot; without findings it costs nothing. Also the position of a row in the context. Any thread.
+// for a snapshot; without findings it costs nothing. Any thread.
 #pragma once
 #include <QString>
-#include <algorithm>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "core/api/snapshot.h"
+#include "widgets/base/storage_groups.h"
 
 namespace kvlab {
-
-/// Position of a row in the context, -1 if the row is not there. Looks at `guess` first.
-inline int placeIn(const Snapshot& s, LedgerId id, int guess) {
-  if (id.value() < 0) return -1;
-  if (guess >= 0 && guess < s.length() && s.context[at(guess)] == id) return guess;
-  const auto found = std::find(s.context.begin(), s.context.end(), id);
-  return found == s.context.end() ? -1 : static_cast<int>(found - s.context.begin());
-}
 
 struct FindingMark {
   std::optional<CacheLayer> layer;  // none = the finding is about all layers, or about none

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "core/api/read_json.h"
-#include "widgets/base/finding_marks.h"
+#include "widgets/base/storage_groups.h"
 
 namespace kvlab {
 

@@ -20,7 +20,6 @@
 #include "core/api/read_json.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/elided_label.h"
-#include "widgets/base/engine_ask.h"
 #include "widgets/base/format.h"
 #include "widgets/base/notices.h"
 #include "widgets/base/panes.h"
@@ -47,7 +46,8 @@ InspectorView::InspectorView(InspectorContext& context, QWidget* parent) : QWidg
 }
 
 bool InspectorView::ready() const {
-  return !m_stale && !m_context.arriving() && std::ranges::none_of(m_asks, &EngineAsk::waiting);
+  return !m_stale && !m_context.arriving() &&
+      std::ranges::none_of(m_waits, [](const auto& waiting) { return waiting(); });
 }
 
 bool InspectorView::hasRows() const { return shown() && shown()->length() > 0; }

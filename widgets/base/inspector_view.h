@@ -200,7 +200,7 @@ class InspectorView : public QWidget {
   };
   std::vector<Obstacle> m_obstacles;
   std::vector<ViewOption> m_options;
-  std::vector<const EngineAsk*> m_asks;  // members of the view
+  std::vector<std::function<bool()>> m_waits;  // for replies: each says whether one is outstanding
   QAction* m_copyTable = nullptr;
   RowActions* m_rowActions = nullptr;
   bool m_stale = true;  // a snapshot came while the view was hidden
