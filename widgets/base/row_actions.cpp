@@ -21,13 +21,9 @@ namespace kvlab {
 namespace {
 using nlohmann::json;
 
-/// The text of rows as the model has it, with its blanks.
 QString rawText(const Snapshot& s, const std::vector<Position>& rows) {
   QString text;
-  for (Position row : rows) {
-    const auto token = at(s.ledger[s.context[at(row.value())]].token.value());
-    if (token < s.info->tokenTexts.size()) text += QString::fromStdString(s.info->tokenTexts[token]);
-  }
+  for (Position row : rows) text += rawText(s, s.context[at(row.value())]);
   return text;
 }
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "widgets/base/format.h"
+#include "widgets/base/tokens.h"
 
 namespace kvlab {
 namespace {
@@ -133,12 +134,8 @@ TreeEdit WlodTree::towards(TreeNode node) const {
 
 QString WlodTree::text(TreeNode node, int most) const {
   QString out;
-  const Snapshot& s = snapshot();
   for (std::int32_t t = node.start; t < std::min(node.end(), moments()) && at(t) < view().tokens.size(); ++t) {
-    const LedgerId id = view().tokens[at(t)];
-    if (!s.info || !s.ledger.contains(id)) continue;
-    const auto token = at(s.ledger[id].token.value());
-    if (token < s.info->tokenTexts.size()) out += QString::fromStdString(s.info->tokenTexts[token]);
+    out += rawText(snapshot(), view().tokens[at(t)]);
     if (out.size() > most + 1) break;
   }
   out = out.trimmed().replace('\n', QChar(0x21B5)).replace('\t', QChar(0x2192));

@@ -14,6 +14,7 @@
 #include "widgets/base/finding_marks.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/base/storage_groups.h"
+#include "widgets/base/tokens.h"
 
 namespace kvlab {
 namespace {
@@ -53,6 +54,11 @@ std::vector<Ghost> ghostsOf(const Snapshot& s) {
 }
 
 bool isText(const QDropEvent& event) { return event.mimeData()->hasText() && !event.mimeData()->hasUrls(); }
+
+void acceptCopy(QDropEvent& event) {
+  event.setDropAction(Qt::CopyAction);
+  event.accept();
+}
 }  // namespace
 
 std::vector<Chip> chipsOf(const Snapshot& s, const PlanGhosts& planned, bool ghosts) {
@@ -271,12 +277,8 @@ void TokenText::changeEvent(QEvent* event) {
 
 QString TokenText::selectedText() const {
   QString text;
-  for (const Chip& chip : m_chips) {
-    if (!isSelected(chip)) continue;
-    const auto token = at(m_snapshot->ledger[chip.ledger].token.value());
-    if (token < m_snapshot->info->tokenTexts.size())
-      text += QString::fromStdString(m_snapshot->info->tokenTexts[token]);
-  }
+  for (const Chip& chip : m_chips)
+    if (isSelected(chip)) text += rawText(*m_snapshot, chip.ledger);
   return text.trimmed();
 }
 
@@ -432,16 +434,11 @@ QRect TokenText::dropMark() const {
 }
 
 /// Files belong to the window, which is asked next.
-void TokenText::dragEnterEvent(QDragEnterEvent* event) {
-  if (!isText(*event)) return event->ignore();
-  event->setDropAction(Qt::CopyAction);
-  event->accept();
-}
+void TokenText::dragEnterEvent(QDragEnterEvent* event) { isText(*event) ? acceptCopy(*event) : event->ignore(); }
 
 void TokenText::dragMoveEvent(QDragMoveEvent* event) {
   showDrop(dropChip(event->position().toPoint()));
-  event->setDropAction(Qt::CopyAction);
-  event->accept();
+  acceptCopy(*event);
 }
 
 void TokenText::dragLeaveEvent(QDragLeaveEvent*) { showDrop(-1); }
@@ -449,8 +446,7 @@ void TokenText::dragLeaveEvent(QDragLeaveEvent*) { showDrop(-1); }
 void TokenText::dropEvent(QDropEvent* event) {
   const Position before = dropPosition(dropChip(event->position().toPoint()));
   showDrop(-1);
-  event->setDropAction(Qt::CopyAction);
-  event->accept();
+  acceptCopy(*event);
   emit textDropped(before, event->mimeData()->text());
 }
 

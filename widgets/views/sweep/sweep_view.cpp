@@ -27,7 +27,7 @@ QString percent(double value) { return QString::number(value * 100, 'f', 1); }
 }  // namespace
 
 SweepView::SweepView(InspectorContext& context, QWidget* parent)
-    : InspectorView(context, parent), m_source(SweepSource::of(context)), m_model(new SweepModel(seriesColour, this)) {
+    : InspectorView(context, parent), m_source(SweepSource::of(context)), m_model(new SweepModel(this)) {
   makeStrip();
   makeBody();
   // A hidden view waits for the end of a sweep.
@@ -171,9 +171,7 @@ void SweepView::refresh() {
   setEmpty(any ? QString() : tr("Recall against budget, and KL against bytes, over policies and seeds"), how);
   m_state->setText(state());
   m_state->setToolTip(m_shown ? QString::fromStdString(m_shown->place) : QString());
-  for (QWidget* one :
-       {static_cast<QWidget*>(m_prompts), static_cast<QWidget*>(m_filter), static_cast<QWidget*>(m_export)})
-    one->setEnabled(any);
+  for (QWidget* one : std::initializer_list<QWidget*>{m_prompts, m_filter, m_export}) one->setEnabled(any);
   std::vector<std::string> series;
   std::vector<SweepPoint> points;
   std::vector<SweepRow> rows;

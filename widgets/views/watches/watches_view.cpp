@@ -24,6 +24,13 @@ double numberOf(const decltype(WatchView::value)& value) {
   return kUnknown;
 }
 
+/// The least and the largest value; NaN where there is none.
+std::pair<double, double> endsOf(const auto& course) {
+  double least = kUnknown, most = kUnknown;
+  for (const double one : course) least = std::fmin(least, one), most = std::fmax(most, one);
+  return {least, most};
+}
+
 /// Null: the snapshot has no such watch.
 const WatchView* watchIn(const Snapshot& s, const WatchView& watch) {
   if (!s.watches) return nullptr;
@@ -144,8 +151,7 @@ WatchModel::WatchModel(QObject* parent) : LineModel(parent) {
       .with(CourseRole,
             [](Line line) { return QVariant::fromValue(QList<double>(line.course.begin(), line.course.end())); })
       .tips([](Line line) {
-        double least = kUnknown, most = kUnknown;
-        for (const double one : line.course) least = std::fmin(least, one), most = std::fmax(most, one);
+        const auto [least, most] = endsOf(line.course);
         return std::isnan(least) ? QString() : tr("From %1 to %2").arg(formatNumber(least), formatNumber(most));
       });
 }
@@ -163,8 +169,7 @@ void WatchModel::show(const std::vector<SnapshotPtr>& history, const SnapshotPtr
 void CourseDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
   DataDelegate::paint(painter, option, index);
   const auto course = index.data(WatchModel::CourseRole).value<QList<double>>();
-  double least = kUnknown, most = kUnknown;
-  for (const double one : course) least = std::fmin(least, one), most = std::fmax(most, one);
+  const auto [least, most] = endsOf(course);
   if (std::isnan(least)) return;
   const auto theme = Theme::current();
   const QRectF box = QRectF(option.rect).adjusted(6, 4, -8, -4);
