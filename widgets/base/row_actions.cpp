@@ -158,7 +158,8 @@ void RowActions::addRest() {
       "paste", tr("Paste before"), tr("Insert the clipboard's text before the rows; at the end where none is chosen"),
       {QKeySequence::Paste}, Needs::Newest, [this] { paste(); }, "inject",
       [] { return QGuiApplication::clipboard()->text().isEmpty() ? tr("the clipboard holds no text") : QString(); });
-  add("copy_text", tr("Copy text"), tr("Copy the text of the rows"), {}, Needs::Shown, [this] { copyText(); });
+  add("copy_text", tr("Copy text"), tr("Copy the text of the rows"), {}, Needs::Shown,
+      [this] { QGuiApplication::clipboard()->setText(rawText(*m_context.snapshot(), m_context.chosenRows())); });
   add("copy_script", tr("Copy as script"),
       tr("Copy a script that opens the session, does the same and chooses these rows"), {}, Needs::Shown,
       [this] { run("copy_session_script", json::object()); });
@@ -486,10 +487,6 @@ void RowActions::writeNote() {
                    run("note", args);
                  })
       ->keepText();
-}
-
-void RowActions::copyText() {
-  QGuiApplication::clipboard()->setText(rawText(*m_context.snapshot(), m_context.chosenRows()));
 }
 
 }  // namespace kvlab

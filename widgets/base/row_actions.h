@@ -96,7 +96,6 @@ class RowActions : public QObject {
   void turnTree(const char* command, int up);
   std::string rowsOf(LedgerId row, bool layer) const;
   void writeNote();
-  void copyText();
 
   InspectorContext& m_context;
   QWidget &m_view, &m_control;

@@ -80,10 +80,6 @@ void NumbersView::makeBody() {
 
 bool NumbersView::ready() const { return InspectorView::ready() && !m_late; }
 
-int NumbersView::shownPlace() const {
-  return shown() ? plotted().nearest(static_cast<double>(shown()->tick.value())) : -1;
-}
-
 void NumbersView::onSnapshot() {
   m_series.update(context().history());
   if (const qint64 bytes = context().programBytes(); bytes > 0 && !context().history().empty()) {
@@ -147,7 +143,7 @@ QString NumbersView::emptyHow() const {
 void NumbersView::showValues() {
   const int cursor = m_plot->cursor();  // cursor in the series as last plotted: undo may have taken its tick
   const bool there = cursor >= 0 && at(cursor) < plotted().ticks().size();
-  const int place = there ? cursor : shownPlace();
+  const int place = there ? cursor : shown() ? plotted().nearest(static_cast<double>(shown()->tick.value())) : -1;
   m_model->show(plotted(), place);
   m_at->setText(place < 0 ? QString() : tr("values at tick %1").arg(plotted().ticks()[at(place)], 0, 'f', 0));
 }

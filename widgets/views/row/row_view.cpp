@@ -194,7 +194,8 @@ void RowView::ask(bool anew) {
   const nlohmann::json alone{{"begin", place.index}, {"end", place.index + 1}};
   m_ask.alsoQueryShown("row facts", "table", tableArgs("rows", withLayer(*askedSnapshot(), place.layer, alone)),
                        [this](const Result<nlohmann::json>& reply) {
-                         takeFacts(reply);
+                         const nlohmann::json rows = reply ? recordsOf(*reply) : nlohmann::json();
+                         m_stored = rows.size() == 1 ? rows[0] : nlohmann::json();
                          showState();
                        });
   showState();
@@ -209,11 +210,6 @@ void RowView::take(const Result<nlohmann::json>& reply) {
   m_scale->setEnds(0, m_canvas->end());
   m_canvas->choosePlace(context().focus().head.value() / group(), m_canvas->dimension());
   m_model->show(m_canvas->picture(), m_canvas->head());
-}
-
-void RowView::takeFacts(const Result<nlohmann::json>& reply) {
-  const nlohmann::json rows = reply ? recordsOf(*reply) : nlohmann::json();
-  m_stored = rows.size() == 1 ? rows[0] : nlohmann::json();
 }
 
 void RowView::compareWithRebuild() {

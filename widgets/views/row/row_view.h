@@ -41,7 +41,6 @@ class RowView : public InspectorView {
   nlohmann::json rowArgs() const;
   void ask(bool anew);
   void take(const Result<nlohmann::json>& reply);
-  void takeFacts(const Result<nlohmann::json>& reply);
   void compareWithRebuild();
   void measureAttention();
   void askAttention(int query, std::function<void(const nlohmann::json&)> then);

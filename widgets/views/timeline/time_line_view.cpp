@@ -240,8 +240,6 @@ void TimeLineView::refresh() {
                                    counted(static_cast<qint64>(m_tree.lanes().size()), tr("branch"), tr("branches"))));
 }
 
-bool TimeLineView::isNear(int entry) const { return m_tree.leadsTo(entry, m_tree.current()); }
-
 json TimeLineView::placeOf(int lane, std::int64_t tick) const {
   const int entry = m_tree.entryAt(lane, tick);
   json out{{"tick", m_tree.tick(entry)}};
@@ -252,7 +250,7 @@ json TimeLineView::placeOf(int lane, std::int64_t tick) const {
 
 void TimeLineView::go(int lane, std::int64_t tick) {
   const int entry = m_tree.entryAt(lane, tick);
-  if (isNear(entry)) return clickTick(Tick(m_tree.tick(entry)));
+  if (m_tree.leadsTo(entry, m_tree.current())) return clickTick(Tick(m_tree.tick(entry)));
   context().runCommand("go_to_tick", placeOf(lane, tick));
 }
 

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "widgets/base/format.h"
-#include "widgets/base/notices.h"
 
 namespace kvlab {
 namespace {
@@ -239,7 +238,11 @@ void TimeStrip::paintContent(QPainter& painter, const Theme& theme) {
   for (int lane = first; lane < end; ++lane) paintName(painter, p, lane, theme);
   painter.setClipRect(p.lanes.adjusted(-kOver, 0, kOver, 0));
   paintElbows(painter, p, theme);
-  for (int lane = first; lane < end; ++lane) paintLane(painter, p, lane, theme);
+  for (int lane = first; lane < end; ++lane) {
+    paintLine(painter, p, lane, theme);
+    paintLeft(painter, p, lane, theme);
+    paintEditMarks(painter, p, lane, theme);
+  }
   painter.setClipping(false);
   paintOtherMarks(painter, p, theme);
   paintLimits(painter, p, theme);
@@ -281,12 +284,6 @@ void TimeStrip::paintElbows(QPainter& painter, const Parts& p, const Theme& them
     if (x < p.lanes.left() || x > p.lanes.right() || bottom < p.lanes.top() || top > p.lanes.bottom()) continue;
     painter.fillRect(QRectF(x, top, 1, bottom - top), lineColour(m_tree->onWay(lane, m_tree->current()) >= 0, theme));
   }
-}
-
-void TimeStrip::paintLane(QPainter& painter, const Parts& p, int lane, const Theme& theme) const {
-  paintLine(painter, p, lane, theme);
-  paintLeft(painter, p, lane, theme);
-  paintEditMarks(painter, p, lane, theme);
 }
 
 /// A thin line from where the branch parts to its tip, thicker where states are kept; in colour on the way to the

@@ -72,7 +72,6 @@ class TimeStrip : public AxisCanvas {
 
   void paintLimits(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintElbows(QPainter& painter, const Parts& parts, const Theme& theme) const;
-  void paintLane(QPainter& painter, const Parts& parts, int lane, const Theme& theme) const;
   void paintLine(QPainter& painter, const Parts& parts, int lane, const Theme& theme) const;
   void paintLeft(QPainter& painter, const Parts& parts, int lane, const Theme& theme) const;
   void paintEditMarks(QPainter& painter, const Parts& parts, int lane, const Theme& theme) const;

@@ -13,6 +13,12 @@
 namespace kvlab {
 namespace {
 constexpr int kFoot = 15, kBlock = 5;
+
+/// Number of expansions, or of collapses, that were done, or that were refused.
+int decisionsIn(const FocusRound& round, bool done, bool expansions) {
+  return static_cast<int>(std::ranges::count_if(
+      round.decisions, [&](const FocusDecision& one) { return one.done == done && one.expand == expansions; }));
+}
 }  // namespace
 
 WlodRounds::WlodRounds(QWidget* parent)
@@ -149,11 +155,6 @@ void WlodRoundStrip::paintEvent(QPaintEvent*) {
   painter.drawText(room, Qt::AlignRight | Qt::AlignVCenter, up);
   painter.drawText(room.translated(0, 20), Qt::AlignRight | Qt::AlignVCenter, hollow);
   painter.drawText(room.translated(0, 40), Qt::AlignRight | Qt::AlignVCenter, down);
-}
-
-int decisionsIn(const FocusRound& round, bool done, bool expansions) {
-  return static_cast<int>(std::ranges::count_if(
-      round.decisions, [&](const FocusDecision& one) { return one.done == done && one.expand == expansions; }));
 }
 
 QString roundText(const FocusRound& round) {

@@ -35,8 +35,6 @@ class DecisionModel : public ColumnModel<const FocusDecision&> {
 QString roundText(const FocusRound& round);
 /// "expand LOD1 [2304, 2336)   score +0.518   ✗ over budget: 272 entries and 31 more are above the budget of 300".
 QString decisionText(const FocusDecision& decision);
-/// Number of expansions, or of collapses, that were done, or that were refused.
-int decisionsIn(const FocusRound& round, bool done, bool expansions);
 
 /// One column per round of the focus allocator: expansions upwards, collapses downwards, refused candidates as
 /// outlines. A tick may have several rounds, so columns are chosen by index.

@@ -104,7 +104,7 @@ QWidget* WlodTreeView::makePanel(QWidget* parent) {
   connect(m_tabs, &QTabBar::currentChanged, m_pages, &QStackedWidget::setCurrentIndex);
   connect(m_tabs, &QTabBar::tabBarClicked, this, [this](int page) {
     if (page < 0) return;
-    showPage(static_cast<Page>(page));
+    m_tabs->setCurrentIndex(page);
     sayOption("panel");
   });
   connect(m_rounds, &WlodRounds::roundPicked, this, [this] {
@@ -178,8 +178,6 @@ void WlodTreeView::takeValues() {
         {context().quantity(), m_tiles.best(context().quantity()), context().scale(context().quantity())});
   emit readyChanged();
 }
-
-void WlodTreeView::showPage(Page page) { m_tabs->setCurrentIndex(static_cast<int>(page)); }
 
 /// Selects the node of the shared focus, if that is an entry or a token of the time line.
 void WlodTreeView::onFocus() {
@@ -298,7 +296,7 @@ void WlodTreeView::makeOptions() {
   addOption({"panel", page, [this](const Json& value) -> std::string {
                const auto* const found = std::find(std::begin(kPages), std::end(kPages), value);
                if (found == std::end(kPages)) return useOneOf({std::begin(kPages), std::end(kPages)});
-               showPage(static_cast<Page>(found - std::begin(kPages)));
+               m_tabs->setCurrentIndex(static_cast<int>(found - std::begin(kPages)));
                return {};
              }});
   addOption({"round", [this] { return m_rounds->chosen() ? Json(*m_rounds->chosen()) : Json(); },
