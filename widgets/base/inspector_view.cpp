@@ -289,29 +289,28 @@ void InspectorView::stripTickLimits() {
   connect(&m_context, &InspectorContext::ticksLimited, this, &InspectorView::takeAgain);
 }
 
+QLabel* InspectorView::addReadout(QLabel* label) {
+  label->setObjectName("readout");
+  label->setIndent(0);
+  label->setTextFormat(Qt::PlainText);
+  label->setFont(theme()->monoSmall);
+  body()->addWidget(label);
+  return label;
+}
+
 QLabel* InspectorView::readoutLine() {
   auto* line = new ElidedLabel(this);
-  line->setObjectName("readout");
   line->setFixedHeight(26);
-  line->setIndent(0);
-  line->setTextFormat(Qt::PlainText);
   line->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
-  line->setFont(theme()->monoSmall);
-  body()->addWidget(line);
-  return line;
+  return addReadout(line);
 }
 
 QLabel* InspectorView::wrappedReadout() {
   auto* lines = new QLabel(this);
-  lines->setObjectName("readout");
   lines->setWordWrap(true);
   lines->setMinimumHeight(26);
-  lines->setIndent(0);
   lines->setContentsMargins(0, Theme::kTight, 0, Theme::kTight);
-  lines->setTextFormat(Qt::PlainText);
-  lines->setFont(theme()->monoSmall);
-  body()->addWidget(lines);
-  return lines;
+  return addReadout(lines);
 }
 
 void InspectorView::clickPosition(Position position, InspectorContext::Choice choice) {

@@ -181,6 +181,7 @@ class InspectorView : public QWidget {
   /// Greys entries that cannot apply while the menu is open.
   void attend(QMenu& menu);
   void giveKeyboard();
+  QLabel* addReadout(QLabel* label);
   void copyPicture();
   void copyTable();
   void askSavePicture();

@@ -74,6 +74,12 @@ std::vector<std::int32_t> positionsOf(const Snapshot& s, const ResidencyView& ma
   return out;
 }
 
+int rowAt(const std::vector<std::int32_t>& positions, Position position) {
+  if (position.value() < 0) return -1;
+  const auto found = std::ranges::find(positions, position.value());
+  return found == positions.end() ? -1 : static_cast<int>(found - positions.begin());
+}
+
 bool leftThroughWindow(const Snapshot& s, CacheLayer layer, LedgerId row) {
   const std::size_t l = at(layer);
   if (l >= s.layers.size() || !s.layers[l]) return false;

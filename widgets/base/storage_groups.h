@@ -43,6 +43,8 @@ inline int placeIn(const Snapshot& s, LedgerId id, int guess) {
 
 /// Context position of each resident row, oldest first; -1 for a row outside the context. [resident]
 std::vector<std::int32_t> positionsOf(const Snapshot& snapshot, const ResidencyView& map);
+/// The row of such a list at a context position; -1 = none.
+int rowAt(const std::vector<std::int32_t>& positions, Position position);
 
 /// True if the layer counts the row, but the row has left the window and has no slot.
 bool leftThroughWindow(const Snapshot& snapshot, CacheLayer layer, LedgerId row);
