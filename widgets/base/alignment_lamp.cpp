@@ -7,6 +7,7 @@
 
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
+#include "widgets/base/storage_groups.h"
 
 namespace kvlab {
 namespace {
@@ -78,9 +79,7 @@ std::optional<LedgerId> violatedRow(const Snapshot& s, const Violation& v) {
 
 std::int32_t findingPosition(const Snapshot& s, const Finding& one) {
   const std::optional<LedgerId> id = violatedRow(s, one.violation);
-  if (!id) return -1;
-  const auto place = std::find(s.context.begin(), s.context.end(), *id);
-  return place == s.context.end() ? -1 : static_cast<std::int32_t>(place - s.context.begin());
+  return id ? placeIn(s, *id, -1) : -1;
 }
 
 }  // namespace kvlab

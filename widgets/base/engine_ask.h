@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Sends a view's requests to the engine and drops late replies: those of a closed session, and those that a newer
-// request replaces. A member of its view; the context outlives it. GUI thread.
+// request replaces. A member of its view, which is not ready while a reply is outstanding; the context outlives it. GUI
+// thread.
 #pragma once
 #include <string>
 
-#include "widgets/base/inspector_context.h"
+#include "widgets/base/inspector_view.h"
 
 namespace kvlab {
 
@@ -13,8 +14,8 @@ class EngineAsk {
   using Reply = InspectorContext::Reply;
   using TileReply = InspectorContext::TileReply;
 
-  /// `receiver` owns the object. `tag` separates its queries from those of other views; commands need no tag.
-  EngineAsk(InspectorContext& context, QObject* receiver, std::string tag = {});
+  /// `tag` separates the queries from those of other views; commands need no tag.
+  EngineAsk(InspectorContext& context, InspectorView* view, std::string tag = {});
 
   /// Queries a verb that reads; replaces earlier queries.
   void query(const std::string& verb, const nlohmann::json& args, Reply reply);
@@ -33,14 +34,13 @@ class EngineAsk {
   bool waiting() const { return m_open > 0 && m_session == m_context.sessionNumber(); }
 
  private:
-  quint64 begin();
-  /// Ends one request, and hands its answer on if its round is the present one. The view may fail on the answer:
-  /// that is shown as an error.
-  template <class Taker, class Answer>
-  void end(quint64 round, const Taker& take, const Answer& answer);
+  /// Begins a request. Its answer goes to `take` if its round is still the present one. The view may fail on the
+  /// answer: that is shown as an error.
+  template <class Take>
+  auto begin(Take take);
 
   InspectorContext& m_context;
-  QObject* m_receiver;
+  InspectorView* m_view;
   const std::string m_tag;
   quint64 m_round = 0, m_session = 0;
   int m_open = 0;  // outstanding replies of this round

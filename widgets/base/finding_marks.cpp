@@ -16,7 +16,7 @@ QString linesOf(const std::vector<FindingMark>& marks, const Wanted& wanted) {
   return out.join(QLatin1Char('\n'));
 }
 
-bool concernsAny(const FindingMark& one, const std::vector<CacheLayer>& layers) {
+bool concernsAny(const FindingMark& one, std::span<const CacheLayer> layers) {
   return std::ranges::any_of(layers, [&](CacheLayer layer) { return one.concerns(layer); });
 }
 }  // namespace
@@ -27,42 +27,19 @@ FindingMarks::FindingMarks(const Snapshot& snapshot) {
                      findingPosition(snapshot, one), findingText(one)});
 }
 
-bool FindingMarks::in(CacheLayer layer) const {
-  return std::ranges::any_of(m_all, [=](const FindingMark& one) { return one.layer == layer; });
-}
-
-bool FindingMarks::of(LedgerId row) const {
-  return row.value() >= 0 && std::ranges::any_of(m_all, [=](const FindingMark& one) { return one.row == row; });
-}
-
-bool FindingMarks::of(LedgerId row, CacheLayer layer) const {
-  return row.value() >= 0 &&
-      std::ranges::any_of(m_all, [=](const FindingMark& one) { return one.row == row && one.concerns(layer); });
-}
-
 QString FindingMarks::text(LedgerId row) const {
-  return linesOf(m_all, [=](const FindingMark& one) { return row.value() >= 0 && one.row == row; });
+  return linesOf(m_all, [=](const FindingMark& one) { return one.names(row); });
 }
 
-QString FindingMarks::text(LedgerId row, CacheLayer layer) const {
-  return linesOf(m_all,
-                 [=](const FindingMark& one) { return row.value() >= 0 && one.row == row && one.concerns(layer); });
+QString FindingMarks::text(LedgerId row, std::span<const CacheLayer> layers) const {
+  return linesOf(m_all, [=](const FindingMark& one) { return one.names(row) && concernsAny(one, layers); });
 }
 
-QString FindingMarks::text(CacheLayer layer) const {
-  return linesOf(m_all, [=](const FindingMark& one) { return one.layer == layer; });
+QString FindingMarks::text(std::span<const CacheLayer> layers) const {
+  return linesOf(m_all, [=](const FindingMark& one) { return one.layer && concernsAny(one, layers); });
 }
 
-QString FindingMarks::text(LedgerId row, const std::vector<CacheLayer>& layers) const {
-  return linesOf(
-      m_all, [&](const FindingMark& one) { return row.value() >= 0 && one.row == row && concernsAny(one, layers); });
-}
-
-QString FindingMarks::text(const std::vector<CacheLayer>& layers) const {
-  return linesOf(m_all, [&](const FindingMark& one) { return one.layer && concernsAny(one, layers); });
-}
-
-std::vector<std::int32_t> FindingMarks::rowsIn(const std::vector<CacheLayer>& layers,
+std::vector<std::int32_t> FindingMarks::rowsIn(std::span<const CacheLayer> layers,
                                                const std::vector<std::int32_t>& positionOf) const {
   std::vector<std::int32_t> out;
   for (const FindingMark& one : m_all) {

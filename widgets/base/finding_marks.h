@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Findings of checks, by row and layer: all views mark rows and layers by this one lookup. A value made once
-// for a snapshot; without findings it costs nothing. Also the position of a row in the context. Any thread.
+// for a snapshot; without findings it costs nothing. Any thread.
 #pragma once
 #include <QString>
-#include <algorithm>
 #include <optional>
+#include <span>
 #include <vector>
 
-#include "core/api/snapshot.h"
+#include "widgets/base/storage_groups.h"
 
 namespace kvlab {
-
-/// Position of a row in the context, -1 if the row is not there. Looks at `guess` first.
-inline int placeIn(const Snapshot& s, LedgerId id, int guess) {
-  if (id.value() < 0) return -1;
-  if (guess >= 0 && guess < s.length() && s.context[at(guess)] == id) return guess;
-  const auto found = std::find(s.context.begin(), s.context.end(), id);
-  return found == s.context.end() ? -1 : static_cast<int>(found - s.context.begin());
-}
 
 struct FindingMark {
   std::optional<CacheLayer> layer;  // none = the finding is about all layers, or about none
@@ -25,6 +17,7 @@ struct FindingMark {
   std::int32_t position;            // position of the row in the context; -1 = none
   QString text;                     // the check, the ticks between which the damage came, and details
 
+  bool names(LedgerId one) const { return one.value() >= 0 && row == one; }
   bool concerns(CacheLayer one) const { return !layer || *layer == one; }
   /// Position of the row in the context of a state, if the finding is about the layer; -1 = not there.
   int placeIn(const Snapshot& of, CacheLayer one) const {
@@ -42,19 +35,19 @@ class FindingMarks {
   bool empty() const { return m_all.empty(); }
   const std::vector<FindingMark>& all() const { return m_all; }
   /// True if a finding names the layer.
-  bool in(CacheLayer layer) const;
+  bool in(CacheLayer layer) const { return !text(layer).isEmpty(); }
   /// True if a finding names the row, in whichever layer.
-  bool of(LedgerId row) const;
-  bool of(LedgerId row, CacheLayer layer) const;
+  bool of(LedgerId row) const { return !text(row).isEmpty(); }
+  bool of(LedgerId row, CacheLayer layer) const { return !text(row, layer).isEmpty(); }
   /// The findings that name the row, in a layer or in all of them, or that name the layer: a line each.
   QString text(LedgerId row) const;
-  QString text(LedgerId row, CacheLayer layer) const;
-  QString text(CacheLayer layer) const;
+  QString text(LedgerId row, CacheLayer layer) const { return text(row, std::span(&layer, 1)); }
+  QString text(CacheLayer layer) const { return text(std::span(&layer, 1)); }
   /// The same of layers that share a map.
-  QString text(LedgerId row, const std::vector<CacheLayer>& layers) const;
-  QString text(const std::vector<CacheLayer>& layers) const;
+  QString text(LedgerId row, std::span<const CacheLayer> layers) const;
+  QString text(std::span<const CacheLayer> layers) const;
   /// Rows of such layers that a finding names. positionOf: [rows] context positions.
-  std::vector<std::int32_t> rowsIn(const std::vector<CacheLayer>& layers,
+  std::vector<std::int32_t> rowsIn(std::span<const CacheLayer> layers,
                                    const std::vector<std::int32_t>& positionOf) const;
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/base/format.h"
 
+#include <QCoreApplication>
 #include <array>
 #include <cmath>
 
@@ -27,6 +28,13 @@ QString formatBytes(qint64 bytes) {
   for (; std::abs(value) >= 1023.5 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
   const QString digits = unit == 0 ? QString::number(bytes) : threeDigits(value);
   return digits + QLatin1Char(' ') + QLatin1String(kUnits[unit]);
+}
+
+QString formatDuration(qint64 seconds) {
+  const auto say = [](const char* text) { return QCoreApplication::translate("kvlab::Format", text); };
+  if (seconds < 60) return say("%1 s").arg(seconds);
+  if (seconds < 3600) return say("%1 min %2 s").arg(seconds / 60).arg(seconds % 60);
+  return say("%1 h %2 min").arg(seconds / 3600).arg(seconds / 60 % 60);
 }
 
 QString formatRate(qint64 bytes, double us) {

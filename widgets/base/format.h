@@ -10,6 +10,8 @@ namespace kvlab {
 QString formatMicroseconds(double us);
 /// Powers of 1024: "832 B", "12.4 KiB", "1.50 GiB".
 QString formatBytes(qint64 bytes);
+/// "5 s", "1 min 5 s", "2 h 1 min".
+QString formatDuration(qint64 seconds);
 /// Decimal gigabytes per second of `bytes` in `us`; empty if either is zero.
 QString formatRate(qint64 bytes, double us);
 /// "1 row", "2 rows".

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/api/read_json.h"
+#include "widgets/base/storage_groups.h"
 
 namespace kvlab {
 
@@ -44,12 +45,7 @@ void InspectorContext::focusLedger(LedgerId ledger) {
   Focus next = m_focus;
   const SnapshotPtr shown = snapshot();
   next.ledger = ledger;
-  next.position = Position(-1);
-  if (shown) {
-    const auto found = std::find(shown->context.begin(), shown->context.end(), ledger);
-    if (found != shown->context.end())
-      next.position = Position(static_cast<std::int32_t>(found - shown->context.begin()));
-  }
+  next.position = Position(shown ? placeIn(*shown, ledger, -1) : -1);
   m_anchor = ledger;
   select({});
   setFocus(next);

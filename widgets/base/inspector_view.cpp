@@ -26,6 +26,7 @@
 #include "widgets/base/row_actions.h"
 #include "widgets/base/save_file.h"
 #include "widgets/base/scale_menu.h"
+#include "widgets/base/storage_groups.h"
 
 namespace kvlab {
 
@@ -44,7 +45,11 @@ InspectorView::InspectorView(InspectorContext& context, QWidget* parent) : QWidg
   });
 }
 
-bool InspectorView::ready() const { return !m_stale && !m_context.arriving(); }
+bool InspectorView::ready() const {
+  return !m_stale && !m_context.arriving() &&
+      std::ranges::none_of(m_waits, [](const auto& waiting) { return waiting(); });
+}
+
 bool InspectorView::hasRows() const { return shown() && shown()->length() > 0; }
 bool InspectorView::newest() const { return !m_context.history().empty() && m_context.history().back() == shown(); }
 
@@ -127,16 +132,11 @@ bool InspectorView::savePicture(const QString& path) {
 }
 
 QList<QAction*> InspectorView::viewActions() {
-  if (m_actions.isEmpty() || !m_actions.last()->property("kvlabBase").toBool()) {
-    const auto add = [this](const QString& text, const QString& tip, auto slot) {
-      QAction* action = addViewAction(text, tip);
-      action->setProperty("kvlabBase", true);
-      connect(action, &QAction::triggered, this, slot);
-    };
-    add(tr("Copy table"), tr("Copy the table as tab-separated values"), &InspectorView::copyTable);
-    m_copyTable = m_actions.last();
-    add(tr("Copy picture"), tr("Copy the view as a picture"), &InspectorView::copyPicture);
-    add(tr("Save picture…"), tr("Save the view as PNG or SVG"), &InspectorView::askSavePicture);
+  if (!m_copyTable) {
+    m_copyTable =
+        addViewAction(tr("Copy table"), tr("Copy the table as tab-separated values"), [this] { copyTable(); });
+    addViewAction(tr("Copy picture"), tr("Copy the view as a picture"), [this] { copyPicture(); });
+    addViewAction(tr("Save picture…"), tr("Save the view as PNG or SVG"), [this] { askSavePicture(); });
   }
   m_copyTable->setVisible(!tsv().isEmpty());
   return m_actions;
@@ -155,21 +155,20 @@ QAction* InspectorView::addViewAction(const QString& text, const QString& tip, c
   return action;
 }
 
+QAction* InspectorView::addViewAction(const QString& text, const QString& tip, const std::function<void()>& does,
+                                      const QKeySequence& key) {
+  QAction* action = addViewAction(text, tip, key);
+  connect(action, &QAction::triggered, this, does);
+  return action;
+}
+
 void InspectorView::setObstacle(QAction* action, std::function<QString()> why) {
   m_obstacles.push_back({action, action->toolTip(), std::move(why)});
 }
 
 void InspectorView::attend(QMenu& menu) {
   menu.setToolTipsVisible(true);
-  for (const Obstacle& one : m_obstacles) {
-    const QString why = one.why();
-    one.action->setEnabled(why.isEmpty());
-    one.action->setToolTip(why.isEmpty() ? one.tip : tr("%1. Off: %2").arg(one.tip, why));
-    one.action->setStatusTip(one.action->toolTip());
-  }
-  connect(&menu, &QMenu::aboutToHide, this, [this] {
-    for (const Obstacle& one : m_obstacles) one.action->setEnabled(true);
-  });
+  for (const Obstacle& one : m_obstacles) greyWhileOpen(menu, *one.action, one.tip, one.why());
 }
 
 void InspectorView::copyPicture() { QGuiApplication::clipboard()->setImage(picture(size(), devicePixelRatioF())); }
@@ -197,9 +196,7 @@ void InspectorView::askSavePicture() {
 }
 
 QVBoxLayout* InspectorView::body() {
-  if (!m_body) {
-    m_body = tightColumn(this);
-  }
+  if (!m_body) m_body = tightColumn(this);
   return m_body;
 }
 
@@ -223,12 +220,14 @@ QLabel* InspectorView::stripLabel(const QString& text, int stretch) {
   return label;
 }
 
-QToolButton* InspectorView::stripButton(const QString& text, const QString& name, const QString& tip) {
+QToolButton* InspectorView::stripButton(const QString& text, const QString& name, const QString& tip,
+                                        const char* command) {
   auto* button = new QToolButton(this);
   button->setText(text);
   button->setAccessibleName(name);
   button->setToolTip(tip);
   button->setFocusPolicy(Qt::TabFocus);
+  if (command) setCommand(button, command);
   strip()->addWidget(button);
   return button;
 }
@@ -290,29 +289,28 @@ void InspectorView::stripTickLimits() {
   connect(&m_context, &InspectorContext::ticksLimited, this, &InspectorView::takeAgain);
 }
 
+QLabel* InspectorView::addReadout(QLabel* label) {
+  label->setObjectName("readout");
+  label->setIndent(0);
+  label->setTextFormat(Qt::PlainText);
+  label->setFont(theme()->monoSmall);
+  body()->addWidget(label);
+  return label;
+}
+
 QLabel* InspectorView::readoutLine() {
   auto* line = new ElidedLabel(this);
-  line->setObjectName("readout");
   line->setFixedHeight(26);
-  line->setIndent(0);
-  line->setTextFormat(Qt::PlainText);
   line->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
-  line->setFont(theme()->monoSmall);
-  body()->addWidget(line);
-  return line;
+  return addReadout(line);
 }
 
 QLabel* InspectorView::wrappedReadout() {
   auto* lines = new QLabel(this);
-  lines->setObjectName("readout");
   lines->setWordWrap(true);
   lines->setMinimumHeight(26);
-  lines->setIndent(0);
   lines->setContentsMargins(0, Theme::kTight, 0, Theme::kTight);
-  lines->setTextFormat(Qt::PlainText);
-  lines->setFont(theme()->monoSmall);
-  body()->addWidget(lines);
-  return lines;
+  return addReadout(lines);
 }
 
 void InspectorView::clickPosition(Position position, InspectorContext::Choice choice) {
@@ -350,11 +348,7 @@ void InspectorView::addRowActions(QWidget& control, std::function<QRect(Position
   m_actions.append(m_rowActions->actions());
 }
 
-void InspectorView::clickLedger(LedgerId ledger) {
-  m_context.focusLedger(ledger);
-  emit m_context.scripted(
-      QString("view.focus({layer: %1, ledger: %2})").arg(m_context.focus().layer.value()).arg(ledger.value()));
-}
+void InspectorView::clickLedger(LedgerId ledger) { clickLedger(m_context.focus().layer, ledger); }
 
 void InspectorView::clickLedger(CacheLayer layer, LedgerId ledger) {
   m_context.focusLayer(layer);
@@ -382,17 +376,35 @@ void InspectorView::addOption(ViewOption option) { m_options.push_back(std::move
 
 void InspectorView::addOption(const std::string& name, const std::vector<std::string>& words, QComboBox* control,
                               const Changed& changed) {
-  addOption(choiceOption(name, words, control, changed));
+  const auto get = [=] { return words[static_cast<std::size_t>(std::max(0, control->currentIndex()))]; };
+  addOption({name, get, [=](const nlohmann::json& value) -> std::string {
+               const auto found = std::find(words.begin(), words.end(), value);
+               if (found == words.end()) return useOneOf(words);
+               control->setCurrentIndex(static_cast<int>(found - words.begin()));
+               changed();
+               return {};
+             }});
   connect(control, &QComboBox::activated, this, [this, name, changed] { changed(), sayOption(name); });
 }
 
 void InspectorView::addOption(const std::string& name, QAbstractButton* control, const Changed& changed) {
-  addOption(switchOption(name, control, changed));
+  addOption({name, [=] { return control->isChecked(); },
+             [=](const nlohmann::json& value) -> std::string {
+               if (!value.is_boolean()) return useOneOf({"true", "false"});
+               control->setChecked(value.get<bool>());
+               changed();
+               return {};
+             }});
   connect(control, &QAbstractButton::clicked, this, [this, name, changed] { changed(), sayOption(name); });
 }
 
 void InspectorView::addOption(const std::string& name, QLineEdit* control, const Changed& changed) {
-  addOption(textOption(name, control));
+  addOption({name, [=] { return control->text().toStdString(); },
+             [=](const nlohmann::json& value) -> std::string {
+               if (!value.is_string()) return "give a text";
+               control->setText(QString::fromStdString(value.get<std::string>()));
+               return {};
+             }});
   connect(control, &QLineEdit::textChanged, this, changed);
   connect(control, &QLineEdit::editingFinished, this, [this, name, control] {
     if (control->isModified()) sayOption(name);
@@ -498,6 +510,15 @@ QString ghostText(const Snapshot& snapshot, const Focus& focus) {
                      InspectorView::tr("%1 in tick %2, no longer in the context")
                          .arg(wordOf(name(row.state)))
                          .arg(row.changed.value())}
+      .join("   ");
+}
+
+QString noSlotText(const Snapshot& snapshot, const Focus& focus, CacheLayer layer) {
+  if (focus.position.value() < 0) return ghostText(snapshot, focus);
+  const bool left = leftThroughWindow(snapshot, layer, focus.ledger);
+  return QStringList{
+      InspectorView::tr("focus"), tokenText(snapshot, focus.ledger),
+      left ? InspectorView::tr("left through the window: it has no slot") : InspectorView::tr("not resident here")}
       .join("   ");
 }
 

@@ -16,6 +16,7 @@
 #include "widgets/base/theme.h"
 #include "widgets/base/view_options.h"
 
+class QAbstractButton;
 class QCheckBox;
 class QComboBox;
 class QLineEdit;
@@ -24,6 +25,7 @@ class QToolButton;
 
 namespace kvlab {
 
+class EngineAsk;
 class RowActions;
 class ScaleMenu;
 
@@ -34,7 +36,7 @@ class InspectorView : public QWidget {
 
   /// The view's content as stable text: equal states give equal texts on every machine.
   virtual QString dump() const = 0;
-  /// True if the view shows the context's snapshot and no reply is outstanding. Screenshots wait for this.
+  /// True if the view shows the context's snapshot and no reply to its asks is outstanding. Screenshots wait for this.
   virtual bool ready() const;
   /// Actions of the view's menu and tool bar; the base class adds copying and saving.
   virtual QList<QAction*> viewActions();
@@ -107,8 +109,8 @@ class InspectorView : public QWidget {
   /// A muted label in the strip, for the control after it. With a stretch the label takes the rest of the line and
   /// elides, for texts that change with each tick.
   QLabel* stripLabel(const QString& text, int stretch = 0);
-  /// A button and a choice in the strip, with accessible names.
-  QToolButton* stripButton(const QString& text, const QString& name, const QString& tip);
+  /// A button and a choice in the strip, with accessible names. `command`: the command that a click runs (button_use).
+  QToolButton* stripButton(const QString& text, const QString& name, const QString& tip, const char* command = nullptr);
   QComboBox* stripChoice(const QStringList& items, const QString& name, const QString& tip);
   /// Says in the strip to which ticks the view is limited, for views over ticks: the view takes the snapshot again when
   /// that changes.
@@ -127,6 +129,8 @@ class InspectorView : public QWidget {
   QLabel* wrappedReadout();
   /// Adds an action of this view (see viewActions).
   QAction* addViewAction(const QString& text, const QString& tip, const QKeySequence& key = {});
+  QAction* addViewAction(const QString& text, const QString& tip, const std::function<void()>& does,
+                         const QKeySequence& key = {});
   /// Says why an action cannot apply now, or nothing: the menu greys it, and its tip says why. Its key works at any
   /// time.
   void setObstacle(QAction* action, std::function<QString()> why);
@@ -170,12 +174,14 @@ class InspectorView : public QWidget {
   void showEvent(QShowEvent* event) override;
 
  private:
+  friend EngineAsk;
   /// Runs work of a view. A failure is shown as an error, and the other views go on.
   void safely(const std::function<void()>& work);
   void takeSnapshot();
   /// Greys entries that cannot apply while the menu is open.
   void attend(QMenu& menu);
   void giveKeyboard();
+  QLabel* addReadout(QLabel* label);
   void copyPicture();
   void copyTable();
   void askSavePicture();
@@ -195,6 +201,7 @@ class InspectorView : public QWidget {
   };
   std::vector<Obstacle> m_obstacles;
   std::vector<ViewOption> m_options;
+  std::vector<std::function<bool()>> m_waits;  // for replies: each says whether one is outstanding
   QAction* m_copyTable = nullptr;
   RowActions* m_rowActions = nullptr;
   bool m_stale = true;  // a snapshot came while the view was hidden
@@ -206,6 +213,8 @@ class InspectorView : public QWidget {
 QString tokenText(const Snapshot& snapshot, LedgerId ledger);
 /// State of a focused row that has left the context, for a readout; else empty.
 QString ghostText(const Snapshot& snapshot, const Focus& focus);
+/// The same for views of the slots of a layer: why the focused row has none.
+QString noSlotText(const Snapshot& snapshot, const Focus& focus, CacheLayer layer);
 /// Text of a vocabulary entry, as above.
 QString tokenText(const SessionInfo& info, TokenId token);
 /// One TSV line; tabs and line ends in cells are replaced.

@@ -6,6 +6,8 @@
 #include <set>
 #include <tuple>
 
+#include "widgets/base/format.h"
+
 namespace kvlab {
 
 namespace {
@@ -14,11 +16,6 @@ constexpr qint64 kFirstMs = 1000;
 
 QString trRate(const char* text) { return QCoreApplication::translate("ProgressRate", text); }
 
-QString shortDuration(qint64 seconds) {
-  if (seconds < 60) return trRate("%1 s").arg(seconds);
-  if (seconds < 3600) return trRate("%1 min %2 s").arg(seconds / 60).arg(seconds % 60);
-  return trRate("%1 h %2 min").arg(seconds / 3600).arg(seconds / 60 % 60);
-}
 }  // namespace
 
 QString ProgressRate::textAfter(qint64 ms, qint64 done, qint64 total) {
@@ -26,7 +23,7 @@ QString ProgressRate::textAfter(qint64 ms, qint64 done, qint64 total) {
   const double rate = 1000.0 * static_cast<double>(done) / static_cast<double>(ms);
   if (total <= 0) return trRate("%1/s").arg(rate, 0, 'g', rate < 100 ? 2 : 4);
   const auto left = static_cast<qint64>(static_cast<double>(total - done) / rate + 0.5);
-  return trRate("%1/s, %2 left").arg(rate, 0, 'g', rate < 100 ? 2 : 4).arg(shortDuration(left));
+  return trRate("%1/s, %2 left").arg(rate, 0, 'g', rate < 100 ? 2 : 4).arg(formatDuration(left));
 }
 
 QString ProgressRate::text(const QString& what, qint64 done, qint64 total) {
@@ -44,12 +41,10 @@ JobList& JobList::of(InspectorContext& context) {
   return found ? *found : *new JobList(context);
 }
 
-std::vector<Job>::iterator JobList::place(int number) {
-  return std::find_if(m_jobs.begin(), m_jobs.end(), [&](const Job& job) { return job.number == number; });
-}
+std::vector<Job>::iterator JobList::place(int number) { return std::ranges::find(m_jobs, number, &Job::number); }
 
 const Job* JobList::find(int number) const {
-  const auto found = std::find_if(m_jobs.begin(), m_jobs.end(), [&](const Job& job) { return job.number == number; });
+  const auto found = std::ranges::find(m_jobs, number, &Job::number);
   return found == m_jobs.end() ? nullptr : &*found;
 }
 
@@ -62,13 +57,8 @@ std::vector<const Job*> JobList::running() const {
 
 const Job* JobList::front() const {
   const std::vector<const Job*> all = running();
-  const auto behind = [](const Job* a, const Job* b) {
-    const auto place = [](const Job* job) {
-      return std::tuple(job->rank, job->state == JobState::Running, job->number);
-    };
-    return place(a) < place(b);
-  };
-  const auto found = std::max_element(all.begin(), all.end(), behind);
+  const auto place = [](const Job* job) { return std::tuple(job->rank, job->state == JobState::Running, job->number); };
+  const auto found = std::ranges::max_element(all, {}, place);
   return found == all.end() ? nullptr : *found;
 }
 
@@ -77,15 +67,13 @@ void JobList::settle() {
   std::set<const void*> taken;
   for (Job& job : m_jobs)
     if (job.runs()) job.state = !job.queue || taken.insert(job.queue).second ? JobState::Running : JobState::Waiting;
-  auto over = std::count_if(m_jobs.begin(), m_jobs.end(), [](const Job& job) { return !job.runs(); }) -
-      static_cast<std::ptrdiff_t>(kEnded);
+  auto over = std::ranges::count(m_jobs, false, &Job::runs) - static_cast<std::ptrdiff_t>(kEnded);
   std::erase_if(m_jobs, [&](const Job& job) { return !job.runs() && over-- > 0; });
   emit changed();
 }
 
 int JobList::begin(Job job) {
   const int number = job.number = ++m_last;
-  m_rates.push_back({number, {}});
   m_jobs.push_back(std::move(job));
   settle();
   return number;
@@ -97,11 +85,10 @@ void JobList::report(int number, const QString& step, qint64 done, qint64 total)
   if (total == 1 && !job->step.isEmpty() && job->step != step)
     return;  // a pass over one row, within the ticks of a run
   if (total >= kEndless) total = 0;
-  const auto rate = std::find_if(m_rates.begin(), m_rates.end(), [&](const Rate& one) { return one.number == number; });
   job->step = step;
   job->done = done;
   job->total = total;
-  job->rate = rate->rate.text(step, done, total);
+  job->rate = m_rates[number].text(step, done, total);
   emit progressed(number);
 }
 
@@ -117,7 +104,7 @@ void JobList::end(int number, JobState state, const QString& how, const QDateTim
   job->how = how;
   job->ended = at.isValid() ? at : m_context.now();
   job->cancel = nullptr;
-  std::erase_if(m_rates, [&](const Rate& one) { return one.number == number; });
+  m_rates.erase(number);
   const Job over = *job;
   if (over.brief) m_jobs.erase(job);
   settle();

@@ -6,6 +6,7 @@
 #include <QDateTime>
 #include <QElapsedTimer>
 #include <QObject>
+#include <map>
 #include <vector>
 
 #include "widgets/base/inspector_context.h"
@@ -101,16 +102,12 @@ class JobList : public QObject {
 
  private:
   explicit JobList(InspectorContext& context) : QObject(&context), m_context(context) {}
-  struct Rate {
-    int number;
-    ProgressRate rate;
-  };
   std::vector<Job>::iterator place(int number);
   void settle();
 
   InspectorContext& m_context;
   std::vector<Job> m_jobs;
-  std::vector<Rate> m_rates;  // rates of running jobs
+  std::map<int, ProgressRate> m_rates;  // of running jobs, by their numbers
   int m_last = 0;
 };
 

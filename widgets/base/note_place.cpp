@@ -20,6 +20,19 @@ std::optional<CacheLayer> cacheLayerOf(const Snapshot& snapshot, const NoteView&
   return layers.of(*note.layer)[part];
 }
 
+QStringList placeWords(const Snapshot& snapshot, const NoteView& note) {
+  QStringList out;
+  if (const std::optional<CacheLayer> layer = cacheLayerOf(snapshot, note))
+    out << QStringLiteral("layer: %1").arg(layer->value());
+  if (note.ledger && snapshot.ledger.contains(*note.ledger))
+    out << QStringLiteral("ledger: %1").arg(note.ledger->value());
+  return out;
+}
+
+QString saidFocus(const QStringList& words) {
+  return words.isEmpty() ? QString() : QStringLiteral("view.focus({%1})").arg(words.join(", "));
+}
+
 }  // namespace
 
 std::vector<NoteView> notesOf(const InspectorContext& context) {
@@ -57,21 +70,6 @@ void focusNote(InspectorContext& context, const NoteView& note) {
   if (const std::optional<CacheLayer> layer = cacheLayerOf(shown, note)) context.focusLayer(*layer);
   if (note.ledger && shown.ledger.contains(*note.ledger)) context.focusLedger(*note.ledger);
 }
-
-namespace {
-QStringList placeWords(const Snapshot& snapshot, const NoteView& note) {
-  QStringList out;
-  if (const std::optional<CacheLayer> layer = cacheLayerOf(snapshot, note))
-    out << QStringLiteral("layer: %1").arg(layer->value());
-  if (note.ledger && snapshot.ledger.contains(*note.ledger))
-    out << QStringLiteral("ledger: %1").arg(note.ledger->value());
-  return out;
-}
-
-QString saidFocus(const QStringList& words) {
-  return words.isEmpty() ? QString() : QStringLiteral("view.focus({%1})").arg(words.join(", "));
-}
-}  // namespace
 
 QString focusLine(const Snapshot& snapshot, const NoteView& note) { return saidFocus(placeWords(snapshot, note)); }
 

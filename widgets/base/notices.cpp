@@ -7,6 +7,13 @@
 #include "widgets/base/theme.h"
 
 namespace kvlab {
+namespace {
+/// "ticks 3–9"; "tick 3" for one.
+QString tickRangeText(const TickRange& range) {
+  if (range.first == range.last) return TickLimitNote::tr("tick %1").arg(range.first.value());
+  return TickLimitNote::tr("ticks %1–%2").arg(range.first.value()).arg(range.last.value());
+}
+}  // namespace
 
 EmptyNotice::EmptyNotice(QWidget* parent) : QWidget(parent) {
   setAttribute(Qt::WA_OpaquePaintEvent);
@@ -37,11 +44,6 @@ void EmptyNotice::paintEvent(QPaintEvent*) {
   painter.setPen(theme->faint);
   painter.drawText(QRect(column.left(), middle + Theme::kMedium, column.width(), height() - middle),
                    Qt::AlignHCenter | Qt::AlignTop | Qt::TextWordWrap, m_how);
-}
-
-QString tickRangeText(const TickRange& range) {
-  if (range.first == range.last) return TickLimitNote::tr("tick %1").arg(range.first.value());
-  return TickLimitNote::tr("ticks %1–%2").arg(range.first.value()).arg(range.last.value());
 }
 
 TickLimitNote::TickLimitNote(InspectorContext& context, QWidget* parent) : QToolButton(parent), m_context(context) {

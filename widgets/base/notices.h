@@ -23,9 +23,6 @@ class EmptyNotice : public QWidget {
   QString m_title, m_how;
 };
 
-/// "ticks 3–9"; "tick 3" for one.
-QString tickRangeText(const TickRange& range);
-
 /// A button that says to which ticks views are limited; a click shows all ticks again. Hidden while there is no limit.
 class TickLimitNote : public QToolButton {
   Q_OBJECT

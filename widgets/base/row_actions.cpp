@@ -6,7 +6,6 @@
 #include <QMenu>
 #include <algorithm>
 #include <iterator>
-#include <tuple>
 
 #include "core/api/read_json.h"
 #include "core/api/wlod_view.h"
@@ -22,22 +21,19 @@ namespace kvlab {
 namespace {
 using nlohmann::json;
 
-/// The text of rows as the model has it, with its blanks.
 QString rawText(const Snapshot& s, const std::vector<Position>& rows) {
   QString text;
-  for (Position row : rows) {
-    const auto token = at(s.ledger[s.context[at(row.value())]].token.value());
-    if (token < s.info->tokenTexts.size()) text += QString::fromStdString(s.info->tokenTexts[token]);
-  }
+  for (Position row : rows) text += rawText(s, s.context[at(row.value())]);
   return text;
 }
-
-json jsonOf(const std::vector<Action>& actions) {
-  json list = json::array();
-  for (const Action& one : actions) list.push_back(toJson(one));
-  return list;
-}
 }  // namespace
+
+void greyWhileOpen(QMenu& menu, QAction& action, const QString& tip, const QString& why) {
+  action.setEnabled(why.isEmpty());
+  action.setToolTip(why.isEmpty() ? tip : RowActions::tr("%1. Off: %2").arg(tip, why));
+  action.setStatusTip(action.toolTip());
+  QObject::connect(&menu, &QMenu::aboutToHide, &action, [&action] { action.setEnabled(true); });
+}
 
 RowActions::RowActions(InspectorContext& context, QWidget& view, QWidget& control,
                        std::function<QRect(Position)> placeOf)
@@ -54,35 +50,40 @@ RowActions::RowActions(InspectorContext& context, QWidget& view, QWidget& contro
 RowActions::~RowActions() = default;
 
 void RowActions::addEdits() {
-  QAction* words = add("replace", tr("Replace…"), tr("Type other words for the rows"),
-                       {Qt::Key_Return, Qt::Key_Enter, Qt::Key_F2}, Needs::Row, [this] { replace(); });
-  QAction* before = add("insert_before", tr("Insert before…"), tr("Type words to insert before the first of the rows"),
-                        {Qt::Key_Insert}, Needs::Row, [this] { insertBefore(); });
-  QAction* removal = add("delete", tr("Delete"), tr("Take the rows out of the context"), {Qt::Key_Delete}, Needs::Row,
-                         [this] { remove(); });
-  for (QAction* one : {words, before, removal}) also(one, "inject");
+  add(
+      "replace", tr("Replace…"), tr("Type other words for the rows"), {Qt::Key_Return, Qt::Key_Enter, Qt::Key_F2},
+      Needs::Row, [this] { replace(); }, "inject");
+  add(
+      "insert_before", tr("Insert before…"), tr("Type words to insert before the first of the rows"), {Qt::Key_Insert},
+      Needs::Row, [this] { insertBefore(); }, "inject");
+  add(
+      "delete", tr("Delete"), tr("Take the rows out of the context"), {Qt::Key_Delete}, Needs::Row,
+      [this] { remove(); }, "inject");
   addLine();
 }
 
 void RowActions::addEvictions() {
-  QAction* here =
-      add("evict", tr("Evict here"), tr("Evict the rows from the focused layer; their tokens stay in the context"),
-          {Qt::Key_E}, Needs::Row, [this] { evictLayer(); });
-  QAction* head =
-      add("evict_head", tr("Evict for one head"), tr("Evict the rows for the focused KV head of the focused layer"), {},
-          Needs::OneHead, [this] { evictHead(); });
-  QAction* all = add("evict_all", tr("Evict in all layers"), tr("Evict the rows from every layer that has them"),
-                     {Qt::SHIFT | Qt::Key_E}, Needs::Row, [this] { evictEverywhere(); });
-  also(here, "inject",
-       [this] { return std::apply([this](auto... of) { return whyNotEvicted(of...); }, focusedLayers()); });
-  also(head, "inject", [this] { return whyNotEvicted(m_context.focus().layer, 1); });
-  also(all, "inject", [this] { return whyNotEvicted(CacheLayer(0), m_context.snapshot()->info->cacheLayers.count()); });
-  also(
-      add("pin", tr("Pin"), tr("No policy may evict or cull a pinned row"), {Qt::Key_P}, Needs::Row, [this] { pin(); }),
+  const auto evict = [this](const char* id, const QString& text, const QString& tip, const QList<QKeySequence>& keys,
+                            Needs needs, const std::function<Layers()>& from) {
+    add(
+        id, text, tip, keys, needs, [=, this] { evictFrom(from()); }, "inject",
+        [=, this] { return whyNotEvicted(from()); });
+  };
+  evict("evict", tr("Evict here"), tr("Evict the rows from the focused layer; their tokens stay in the context"),
+        {Qt::Key_E}, Needs::Row, [this] { return focusedLayers(); });
+  evict("evict_head", tr("Evict for one head"), tr("Evict the rows for the focused KV head of the focused layer"), {},
+        Needs::OneHead, [this] {
+          const std::int32_t head = m_context.focus().layer.value();
+          return idRange<CacheLayer>(head, head + 1);
+        });
+  evict("evict_all", tr("Evict in all layers"), tr("Evict the rows from every layer that has them"),
+        {Qt::SHIFT | Qt::Key_E}, Needs::Row, [this] { return m_context.snapshot()->info->cacheLayers.each(); });
+  add(
+      "pin", tr("Pin"), tr("No policy may evict or cull a pinned row"), {Qt::Key_P}, Needs::Row, [this] { pin(); },
       "pin");
-  also(add("brightness", tr("Set brightness…"), tr("Type a brightness from 0 to 255"), {Qt::Key_B}, Needs::Row,
-           [this] { setBrightness(); }),
-       "set_brightness");
+  add(
+      "brightness", tr("Set brightness…"), tr("Type a brightness from 0 to 255"), {Qt::Key_B}, Needs::Row,
+      [this] { setBrightness(); }, "set_brightness");
 }
 
 void RowActions::addTree() {
@@ -94,75 +95,55 @@ void RowActions::addTree() {
 }
 
 void RowActions::addBreaks() {
-  m_breaks = std::make_unique<QMenu>();
-  m_breaks->setToolTipsVisible(true);
-  const auto entry = [&](const char* subject, const QString& text, const QString& tip) {
-    QAction* made = make(subject, text, tip, Needs::Row, [this, subject] { breakWhen(subject); });
-    also(made, "break_add");
-    m_breaks->addAction(made);
-  };
-  entry("evicted", tr("Evicted"), tr("Stop a run in the tick in which a layer loses the row"));
-  entry("changed", tr("Changed"), tr("Stop a run in the tick in which the token of the row is replaced or deleted"));
-  entry("read", tr("Read"),
-        tr("Stop a run in the tick whose query gives the row more than an equal share of its attention, in the last "
-           "layer"));
-  entry("stale", tr("Made stale"),
-        tr("Stop a run in the tick from which on a rebuild might compute the row differently"));
-  QAction* breaks =
-      make("break", tr("Break when"), tr("Stop a run when something happens to the rows"), Needs::Row, {});
-  breaks->setMenu(m_breaks.get());
-  m_actions.append(breaks);
+  addMenu("break", tr("Break when"), tr("Stop a run when something happens to the rows"), Needs::Row, "break_add",
+          "condition",
+          {{"evicted", "evicted", false, tr("Evicted"), tr("Stop a run in the tick in which a layer loses the row")},
+           {"changed", "changed", false, tr("Changed"),
+            tr("Stop a run in the tick in which the token of the row is replaced or deleted")},
+           {"read", "read", false, tr("Read"),
+            tr("Stop a run in the tick whose query gives the row more than an equal share of its attention, in the "
+               "last layer")},
+           {"stale", "stale", false, tr("Made stale"),
+            tr("Stop a run in the tick from which on a rebuild might compute the row differently")}});
 }
 
 void RowActions::addWatches() {
-  m_watches = std::make_unique<QMenu>();
-  m_watches->setToolTipsVisible(true);
-  const auto entry = [&](const char* id, const char* subject, bool layer, const QString& text, const QString& tip) {
-    QAction* made = make(id, text, tip, Needs::Row, [this, subject, layer] { watch(subject, layer); });
-    also(made, "watch_add");
-    m_watches->addAction(made);
-  };
-  entry("watch_brightness", "brightness", false, tr("Brightness"),
-        tr("Show the brightness of the row with every tick"));
-  entry("watch_read", "read", true, tr("Attention"),
-        tr("Show the attention that the newest query pays to the row in the focused layer, with every tick"));
-  entry("watch_exactness", "exactness", false, tr("Exactness"),
-        tr("Show with every tick how the row of the last layer stands to a rebuild"));
-  entry("watch_slot", "slot", true, tr("Slot"), tr("Show the slot of the row in the focused layer with every tick"));
-  QAction* watches = make("watch", tr("Watch"), tr("Show a value of the rows with every tick"), Needs::Row, {});
-  watches->setMenu(m_watches.get());
-  m_actions.append(watches);
+  addMenu(
+      "watch", tr("Watch"), tr("Show a value of the rows with every tick"), Needs::Row, "watch_add", "expression",
+      {{"watch_brightness", "brightness", false, tr("Brightness"),
+        tr("Show the brightness of the row with every tick")},
+       {"watch_read", "read", true, tr("Attention"),
+        tr("Show the attention that the newest query pays to the row in the focused layer, with every tick")},
+       {"watch_exactness", "exactness", false, tr("Exactness"),
+        tr("Show with every tick how the row of the last layer stands to a rebuild")},
+       {"watch_slot", "slot", true, tr("Slot"), tr("Show the slot of the row in the focused layer with every tick")}});
 }
 
 void RowActions::addBack() {
-  m_back = std::make_unique<QMenu>();
-  m_back->setToolTipsVisible(true);
-  const auto entry = [&](const char* id, const char* subject, bool layer, const QString& text, const QString& tip) {
-    QAction* made = make(id, text, tip, Needs::OneRow, [this, subject, layer] { runBack(subject, layer); });
-    also(made, "run_back", [this, subject] { return whyNothingBack(subject); });
-    m_back->addAction(made);
-  };
-  entry("last_write", "written", true, tr("Last write"),
-        tr("Go back to the tick in which the focused layer computed the row, or gave it another slot"));
-  entry("last_move", "moved", true, tr("Last move"),
-        tr("Go back to the tick in which the row got another slot in the focused layer"));
-  entry("last_evicted", "evicted", false, tr("Evicted"), tr("Go back to the last tick in which a layer lost the row"));
-  entry("last_changed", "changed", false, tr("Changed"),
-        tr("Go back to the tick in which the token of the row was replaced or deleted"));
-  entry("last_read", "read", false, tr("Last read"),
-        tr("Go back to the last tick whose query gave the row more than an equal share of its attention, in the last "
-           "layer"));
-  entry("last_stale", "stale", false, tr("Made stale"),
-        tr("Go back to the tick from which on a rebuild might compute the row differently"));
-  QAction* back = make("back", tr("Run back to"), tr("Go back to what happened to the focused row"), Needs::OneRow, {});
-  back->setMenu(m_back.get());
-  m_actions.append(back);
-  also(back, "run_back");
-  also(add("why", tr("Why stale?"),
-           tr("Show the tick whose command made the row differ from a rebuild, and the row and the layer where that "
-              "began"),
-           {Qt::Key_Y}, Needs::OneRow, [this] { askWhy(); }),
-       "why", [this] { return whyNotStale(); });
+  addMenu(
+      "back", tr("Run back to"), tr("Go back to what happened to the focused row"), Needs::OneRow, "run_back",
+      "condition",
+      {{"last_write", "written", true, tr("Last write"),
+        tr("Go back to the tick in which the focused layer computed the row, or gave it another slot")},
+       {"last_move", "moved", true, tr("Last move"),
+        tr("Go back to the tick in which the row got another slot in the focused layer")},
+       {"last_evicted", "evicted", false, tr("Evicted"), tr("Go back to the last tick in which a layer lost the row")},
+       {"last_changed", "changed", false, tr("Changed"),
+        tr("Go back to the tick in which the token of the row was replaced or deleted")},
+       {"last_read", "read", false, tr("Last read"),
+        tr("Go back to the last tick whose query gave the row more than an equal share of its attention, in the "
+           "last layer")},
+       {"last_stale", "stale", false, tr("Made stale"),
+        tr("Go back to the tick from which on a rebuild might compute the row differently")}});
+  m_known[m_actions.back()].command = "run_back";
+  add(
+      "why", tr("Why stale?"),
+      tr("Show the tick whose command made the row differ from a rebuild, and the row and the layer where that began"),
+      {Qt::Key_Y}, Needs::OneRow,
+      [this] {
+        run("why", {{"ledger", m_context.focus().ledger.value()}});
+      },
+      "why", [this] { return whyNotStale(); });
 }
 
 void RowActions::addRest() {
@@ -173,26 +154,26 @@ void RowActions::addRest() {
   add("note", tr("Note…"), tr("Write a note about the focused row at the shown tick; without words it is a bookmark"),
       {Qt::Key_N}, Needs::OneRow, [this] { writeNote(); });
   addLine();
-  also(add("paste", tr("Paste before"),
-           tr("Insert the clipboard's text before the rows; at the end where none is chosen"), {QKeySequence::Paste},
-           Needs::Newest, [this] { paste(); }),
-       "inject",
-       [] { return QGuiApplication::clipboard()->text().isEmpty() ? tr("the clipboard holds no text") : QString(); });
-  add("copy_text", tr("Copy text"), tr("Copy the text of the rows"), {}, Needs::Shown, [this] { copyText(); });
+  add(
+      "paste", tr("Paste before"), tr("Insert the clipboard's text before the rows; at the end where none is chosen"),
+      {QKeySequence::Paste}, Needs::Newest, [this] { paste(); }, "inject",
+      [] { return QGuiApplication::clipboard()->text().isEmpty() ? tr("the clipboard holds no text") : QString(); });
+  add("copy_text", tr("Copy text"), tr("Copy the text of the rows"), {}, Needs::Shown,
+      [this] { QGuiApplication::clipboard()->setText(rawText(*m_context.snapshot(), m_context.chosenRows())); });
   add("copy_script", tr("Copy as script"),
       tr("Copy a script that opens the session, does the same and chooses these rows"), {}, Needs::Shown,
       [this] { run("copy_session_script", json::object()); });
   addLine();
 }
 
-QAction* RowActions::make(const char* id, const QString& text, const QString& tip, Needs needs, Work work) {
+QAction* RowActions::make(const char* id, const QString& text, Known known, const std::function<void()>& work) {
   auto* action = new QAction(text, this);
   action->setObjectName(QLatin1String(id));
-  action->setToolTip(tip);
-  action->setStatusTip(tip);
-  m_known[action] = {needs, tip};
+  action->setToolTip(known.tip);
+  action->setStatusTip(known.tip);
+  m_known[action] = std::move(known);
   if (!work) return action;
-  connect(action, &QAction::triggered, this, [this, action, work = std::move(work)] {
+  connect(action, &QAction::triggered, this, [this, action, work] {
     const QString why = obstacle(*action);
     if (why.isEmpty()) return work();
     emit m_context.failed(Error("blocked", action->text().toStdString() + " was not done", why.toStdString(),
@@ -201,19 +182,30 @@ QAction* RowActions::make(const char* id, const QString& text, const QString& ti
   return action;
 }
 
-void RowActions::also(QAction* action, const char* command, std::function<QString()> why) {
-  m_known[action].command = QLatin1String(command);
-  m_known[action].why = std::move(why);
-}
-
-QAction* RowActions::add(const char* id, const QString& text, const QString& tip, QList<QKeySequence> keys, Needs needs,
-                         Work work) {
-  QAction* action = make(id, text, tip, needs, std::move(work));
+void RowActions::add(const char* id, const QString& text, const QString& tip, const QList<QKeySequence>& keys,
+                     Needs needs, const std::function<void()>& work, const char* command, Reason why) {
+  QAction* action = make(id, text, {needs, tip, command, std::move(why)}, work);
   action->setShortcuts(keys);
   action->setShortcutContext(Qt::WidgetShortcut);
   if (!keys.isEmpty()) m_control.addAction(action);
   m_actions.append(action);
-  return action;
+}
+
+void RowActions::addMenu(const char* id, const QString& text, const QString& tip, Needs needs, const char* command,
+                         const char* argument, const std::vector<Fact>& facts) {
+  QMenu& menu = *m_menus.emplace_back(std::make_unique<QMenu>());
+  menu.setToolTipsVisible(true);
+  const bool one = needs == Needs::OneRow;
+  for (const Fact& fact : facts) {
+    const auto work = [=, this] {
+      for (LedgerId row : one ? std::vector{m_context.focus().ledger} : ledgers())
+        run(command, {{argument, fact.subject + ("(" + rowsOf(row, fact.ofLayer) + ")")}});
+    };
+    const auto why = [=, this] { return one ? whyNothingBack(fact.subject) : QString(); };
+    menu.addAction(make(fact.id, fact.text, {needs, fact.tip, command, why}, work));
+  }
+  m_actions.append(make(id, text, {needs, tip}, {}));
+  m_actions.back()->setMenu(&menu);
 }
 
 void RowActions::addLine() {
@@ -228,22 +220,23 @@ QString RowActions::obstacle(const QAction& action) const {
   const auto known = m_known.find(const_cast<QAction*>(&action));
   if (known == m_known.end()) return {};
   if (const QString why = obstacle(known->needs); !why.isEmpty()) return why;
-  const QString why = known->command.isEmpty() ? QString() : m_context.obstacleOf(known->command);
+  const QString why = *known->command ? m_context.obstacleOf(QLatin1String(known->command)) : QString();
   return why.isEmpty() && known->why ? known->why() : why;
 }
 
-std::pair<CacheLayer, int> RowActions::focusedLayers() const {
+RowActions::Layers RowActions::focusedLayers() const {
   const CacheLayers& layers = m_context.snapshot()->info->cacheLayers;
-  return {layers.of(layers.layerOf(m_context.focus().layer)).front(), layers.perLayer};
+  return layers.of(layers.layerOf(m_context.focus().layer));
 }
 
-QString RowActions::whyNotEvicted(CacheLayer first, int count) const {
+QString RowActions::whyNotEvicted(const Layers& from) const {
   const SnapshotPtr s = m_context.snapshot();
   if (s->wlod) return tr("rows of a wLOD session leave layers by policies alone; collapse blocks, or set a policy");
   for (const LedgerId row : ledgers())
-    for (const CacheLayer layer : idRange<CacheLayer>(first.value(), first.value() + count))
+    for (const CacheLayer layer : from)
       if (isResident(*s, layer, row)) return {};
-  return count == s->info->cacheLayers.count() ? tr("no layer has the rows") : tr("the layer does not have the rows");
+  return static_cast<int>(from.size()) == s->info->cacheLayers.count() ? tr("no layer has the rows")
+                                                                       : tr("the layer does not have the rows");
 }
 
 /// The reason why a search back for an event of the focused row must fail; empty = the command has to search.
@@ -341,15 +334,8 @@ void RowActions::retitle() {
 void RowActions::attend(QMenu& menu) {
   retitle();
   menu.setToolTipsVisible(true);
-  for (auto one = m_known.begin(); one != m_known.end(); ++one) {
-    const QString why = obstacle(*one.key()), tip = why.isEmpty() ? one->tip : tr("%1. Off: %2").arg(one->tip, why);
-    one.key()->setEnabled(why.isEmpty());
-    one.key()->setToolTip(tip);
-    one.key()->setStatusTip(tip);
-  }
-  connect(&menu, &QMenu::aboutToHide, this, [this] {
-    for (auto one = m_known.begin(); one != m_known.end(); ++one) one.key()->setEnabled(true);
-  });
+  for (auto one = m_known.begin(); one != m_known.end(); ++one)
+    greyWhileOpen(menu, *one.key(), one->tip, obstacle(*one.key()));
 }
 
 void RowActions::run(const char* id, const json& args, Position then) {
@@ -362,7 +348,9 @@ void RowActions::run(const char* id, const json& args, Position then) {
 }
 
 void RowActions::inject(const std::vector<Action>& actions, Position then) {
-  run("inject", {{"actions", jsonOf(actions)}, {"now", true}}, then);
+  json list = json::array();
+  for (const Action& one : actions) list.push_back(toJson(one));
+  run("inject", {{"actions", list}, {"now", true}}, then);
 }
 
 void RowActions::tokenise(const QString& text, std::function<void(const std::vector<TokenId>&)> done) {
@@ -433,12 +421,12 @@ void RowActions::remove() {
   inject(actions, rows.front());
 }
 
-void RowActions::evictFrom(CacheLayer first, int count) {
+void RowActions::evictFrom(const Layers& from) {
   const SnapshotPtr s = m_context.snapshot();
   const CacheLayers& layers = s->info->cacheLayers;
   const std::vector<LedgerId> rows = ledgers();
   std::vector<Action> actions;
-  for (CacheLayer layer : idRange<CacheLayer>(first.value(), first.value() + count)) {
+  for (CacheLayer layer : from) {
     std::vector<LedgerId> here;
     std::copy_if(rows.begin(), rows.end(), std::back_inserter(here),
                  [&](LedgerId row) { return isResident(*s, layer, row); });
@@ -446,18 +434,9 @@ void RowActions::evictFrom(CacheLayer first, int count) {
   }
   if (!actions.empty()) return inject(actions);
   emit m_context.failed(Error("blocked", "nothing was evicted",
-                              count == 1 ? "the layer does not have the rows" : "no layer has the rows",
+                              from.size() == 1 ? "the layer does not have the rows" : "no layer has the rows",
                               "choose rows that are resident"));
 }
-
-void RowActions::evictLayer() {
-  const auto [first, count] = focusedLayers();
-  evictFrom(first, count);
-}
-
-void RowActions::evictHead() { evictFrom(m_context.focus().layer, 1); }
-
-void RowActions::evictEverywhere() { evictFrom(CacheLayer(0), m_context.snapshot()->info->cacheLayers.count()); }
 
 void RowActions::pin() {
   const SnapshotPtr s = m_context.snapshot();
@@ -496,22 +475,6 @@ std::string RowActions::rowsOf(LedgerId row, bool layer) const {
   return out;
 }
 
-void RowActions::breakWhen(const char* subject) {
-  for (LedgerId row : ledgers())
-    run("break_add", {{"condition", std::string(subject) + "(" + rowsOf(row, false) + ")"}});
-}
-
-void RowActions::watch(const char* subject, bool layer) {
-  for (LedgerId row : ledgers())
-    run("watch_add", {{"expression", std::string(subject) + "(" + rowsOf(row, layer) + ")"}});
-}
-
-void RowActions::runBack(const char* subject, bool layer) {
-  run("run_back", {{"condition", std::string(subject) + "(" + rowsOf(m_context.focus().ledger, layer) + ")"}});
-}
-
-void RowActions::askWhy() { run("why", {{"ledger", m_context.focus().ledger.value()}}); }
-
 /// The row may have left the context, and has no place in the view then.
 void RowActions::writeNote() {
   const std::vector<Position> rows = m_context.chosenRows();
@@ -524,10 +487,6 @@ void RowActions::writeNote() {
                    run("note", args);
                  })
       ->keepText();
-}
-
-void RowActions::copyText() {
-  QGuiApplication::clipboard()->setText(rawText(*m_context.snapshot(), m_context.chosenRows()));
 }
 
 }  // namespace kvlab

@@ -39,12 +39,26 @@ class RowActions : public QObject {
 
  private:
   enum class Needs { Row, Newest, OneHead, Gist, Foldable, OneRow, Shown };
-  using Work = std::function<void()>;
-  QAction* add(const char* id, const QString& text, const QString& tip, QList<QKeySequence> keys, Needs needs,
-               Work work);
-  QAction* make(const char* id, const QString& text, const QString& tip, Needs needs, Work work);
-  /// Adds conditions to an action: its command can run, and `why` is empty.
-  void also(QAction* action, const char* command, std::function<QString()> why = {});
+  using Reason = std::function<QString()>;
+  using Layers = decltype(idRange<CacheLayer>(0, 0));
+  struct Known {
+    Needs needs;
+    QString tip;
+    const char* command = "";  // has to be able to run
+    Reason why = {};           // another reason why the action cannot run; empty = it can
+  };
+  /// An entry of a submenu: a fact of the expression language about a row, or about the row in the focused layer.
+  struct Fact {
+    const char *id, *subject;
+    bool ofLayer;
+    QString text, tip;
+  };
+  QAction* make(const char* id, const QString& text, Known known, const std::function<void()>& work);
+  void add(const char* id, const QString& text, const QString& tip, const QList<QKeySequence>& keys, Needs needs,
+           const std::function<void()>& work, const char* command = "", Reason why = {});
+  /// Adds a submenu. Its entries run the command for each of the rows, with the fact as an argument.
+  void addMenu(const char* id, const QString& text, const QString& tip, Needs needs, const char* command,
+               const char* argument, const std::vector<Fact>& facts);
   void addEdits();
   void addEvictions();
   void addTree();
@@ -55,11 +69,11 @@ class RowActions : public QObject {
   void addLine();
   void retitle();
   QString obstacle(Needs needs) const;
-  QString whyNotEvicted(CacheLayer first, int count) const;
+  QString whyNotEvicted(const Layers& from) const;
   QString whyNothingBack(const char* subject) const;
   QString whyNotStale() const;
   /// The cache layers of the focused layer.
-  std::pair<CacheLayer, int> focusedLayers() const;
+  Layers focusedLayers() const;
   QString treeObstacle(Needs needs, const Snapshot& snapshot, Position row) const;
   std::optional<Position> firstRow() const;
   QString rowsText(const std::vector<Position>& rows) const;
@@ -76,33 +90,22 @@ class RowActions : public QObject {
   void insertBefore();
   void remove();
   /// Evicts the rows from those of the cache layers that have them.
-  void evictFrom(CacheLayer first, int count);
-  void evictLayer();
-  void evictHead();
-  void evictEverywhere();
+  void evictFrom(const Layers& from);
   void pin();
   void setBrightness();
   void turnTree(const char* command, int up);
-  void breakWhen(const char* subject);
-  void watch(const char* subject, bool layer);
   std::string rowsOf(LedgerId row, bool layer) const;
-  void runBack(const char* subject, bool layer);
-  void askWhy();
   void writeNote();
-  void copyText();
 
   InspectorContext& m_context;
   QWidget &m_view, &m_control;
   std::function<QRect(Position)> m_placeOf;
   QList<QAction*> m_actions;
-  struct Known {
-    Needs needs;
-    QString tip;
-    QString command = {};
-    std::function<QString()> why = {};
-  };
   QHash<QAction*, Known> m_known;
-  std::unique_ptr<QMenu> m_breaks, m_watches, m_back;
+  std::vector<std::unique_ptr<QMenu>> m_menus;
 };
+
+/// While a menu is open, an action with a reason against it is grey, and its tip says why. Its key works at any time.
+void greyWhileOpen(QMenu& menu, QAction& action, const QString& tip, const QString& why);
 
 }  // namespace kvlab

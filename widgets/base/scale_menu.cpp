@@ -70,16 +70,24 @@ ScaleMenu::ScaleMenu(InspectorContext& context, QToolButton* button, std::functi
   connect(button->menu(), &QMenu::aboutToShow, this, &ScaleMenu::showChoice);
 }
 
+QAction* ScaleMenu::add(const QString& text, const char* option,
+                        const std::function<void(ScaleChoice&, bool on)>& change) {
+  QAction* action = m_button->menu()->addAction(text);
+  action->setCheckable(true);
+  connect(action, &QAction::triggered, this, [this, option, change](bool on) {
+    ScaleChoice to = choice();
+    change(to, on);
+    m_context.setScale(m_of(), to);
+    emit chosen(option);
+  });
+  return action;
+}
+
 void ScaleMenu::addSinks() {
   m_button->menu()->addSeparator();
-  m_sinks = m_button->menu()->addAction(tr("Without the first %1 tokens").arg(kSinkTokens));
-  m_sinks->setCheckable(true);
+  m_sinks = add(tr("Without the first %1 tokens").arg(kSinkTokens), "sinks",
+                [](ScaleChoice& to, bool without) { to.sinks = !without; });
   m_sinks->setToolTip(tr("The first tokens keep their values, but do not stretch the range"));
-  connect(m_sinks, &QAction::triggered, this, [this](bool without) {
-    ScaleChoice to = choice();
-    to.sinks = !without;
-    choose("sinks", to);
-  });
 }
 
 void ScaleMenu::addCurves() {
@@ -91,43 +99,25 @@ void ScaleMenu::addCurves() {
        {tr("By rank"), tr("Every colour stands for as many cells as every other one")}}};
   auto* group = new QActionGroup(this);
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    QAction* action = group->addAction(m_button->menu()->addAction(entries[i].first));
-    action->setCheckable(true);
-    action->setToolTip(entries[i].second);
-    m_curves.push_back(action);
-    connect(action, &QAction::triggered, this, [this, i] {
-      ScaleChoice to = choice();
-      to.curve = static_cast<Curve>(i);
-      choose("scale", to);
-    });
+    const auto change = [i](ScaleChoice& to, bool) { to.curve = static_cast<Curve>(i); };
+    m_curves.push_back(group->addAction(add(entries[i].first, "scale", change)));
+    m_curves.back()->setToolTip(entries[i].second);
   }
 }
 
 void ScaleMenu::addRanges(const QString& line) {
   auto* group = new QActionGroup(this);
-  const auto add = [&](const QString& text, Range range) {
-    QAction* action = group->addAction(m_button->menu()->addAction(text));
-    action->setCheckable(true);
-    m_ranges.push_back(action);
-    connect(action, &QAction::triggered, this, [this, range] {
-      ScaleChoice to = choice();
+  const QString texts[] = {tr("Usual range"), tr("One range for all"), tr("A range for each %1").arg(line), {}};
+  for (const Range range : {Range::Usual, Range::All, Range::Line, Range::Fixed}) {
+    const auto change = [this, range](ScaleChoice& to, bool) {
       if (range == Range::Fixed && to.range != Range::Fixed) to.low = m_low, to.high = m_high;
       to.range = range;
-      choose("range", to);
-    });
-  };
-  add(tr("Usual range"), Range::Usual);
-  add(tr("One range for all"), Range::All);
-  add(tr("A range for each %1").arg(line), Range::Line);
-  add(QString(), Range::Fixed);
+    };
+    m_ranges.push_back(group->addAction(add(texts[static_cast<std::size_t>(range)], "range", change)));
+  }
 }
 
 void ScaleMenu::setEnds(float low, float high) { m_low = low, m_high = high; }
-
-void ScaleMenu::choose(const char* option, const ScaleChoice& choice) {
-  m_context.setScale(m_of(), choice);
-  emit chosen(option);
-}
 
 void ScaleMenu::showChoice() {
   const ScaleChoice& now = choice();

@@ -29,7 +29,8 @@ class ScaleMenu : public QObject {
   void chosen(const std::string& option);
 
  private:
-  void choose(const char* option, const ScaleChoice& choice);
+  /// An entry that changes the choice, which is an option.
+  QAction* add(const QString& text, const char* option, const std::function<void(ScaleChoice&, bool on)>& change);
   void addCurves();
   void addRanges(const QString& line);
   void addSinks();

@@ -32,8 +32,7 @@ std::vector<StorageGroup> storageGroups(const Snapshot& s) {
   std::vector<StorageGroup> out;
   for (std::size_t l = 0; l < s.storage.size() && l < s.layers.size(); ++l) {
     if (!s.storage[l] || !s.layers[l]) continue;
-    const auto alike = [&](const StorageGroup& group) { return group.storage == s.storage[l]; };
-    auto group = std::find_if(out.begin(), out.end(), alike);
+    auto group = std::ranges::find(out, s.storage[l], &StorageGroup::storage);
     if (group == out.end())
       group = out.insert(out.end(), {{}, s.storage[l], s.layers[l], s.info ? s.info->cacheLayers : CacheLayers()});
     group->layers.emplace_back(static_cast<std::int32_t>(l));
@@ -42,8 +41,7 @@ std::vector<StorageGroup> storageGroups(const Snapshot& s) {
 }
 
 const StorageGroup* groupOf(const std::vector<StorageGroup>& groups, CacheLayer layer) {
-  const auto group =
-      std::find_if(groups.begin(), groups.end(), [&](const StorageGroup& one) { return one.has(layer); });
+  const auto group = std::ranges::find_if(groups, [&](const StorageGroup& one) { return one.has(layer); });
   return group == groups.end() ? nullptr : &*group;
 }
 
@@ -74,6 +72,12 @@ std::vector<std::int32_t> positionsOf(const Snapshot& s, const ResidencyView& ma
     if (at != s.context.end() && *at == row) out[i] = static_cast<std::int32_t>(at - s.context.begin());
   }
   return out;
+}
+
+int rowAt(const std::vector<std::int32_t>& positions, Position position) {
+  if (position.value() < 0) return -1;
+  const auto found = std::ranges::find(positions, position.value());
+  return found == positions.end() ? -1 : static_cast<int>(found - positions.begin());
 }
 
 bool leftThroughWindow(const Snapshot& s, CacheLayer layer, LedgerId row) {

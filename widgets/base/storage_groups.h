@@ -2,6 +2,7 @@
 // Groups of layers with equal storage, and the positions of their rows. Pure functions of a snapshot; any thread.
 #pragma once
 #include <QString>
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -32,8 +33,18 @@ QString rowMemoryText(const Snapshot& snapshot);
 /// The memory of the whole program, in words; empty for 0.
 QString programMemoryText(qint64 bytes);
 
+/// Position of a row in the context, -1 if the row is not there. Looks at `guess` first.
+inline int placeIn(const Snapshot& s, LedgerId id, int guess) {
+  if (id.value() < 0) return -1;
+  if (guess >= 0 && guess < s.length() && s.context[at(guess)] == id) return guess;
+  const auto found = std::find(s.context.begin(), s.context.end(), id);
+  return found == s.context.end() ? -1 : static_cast<int>(found - s.context.begin());
+}
+
 /// Context position of each resident row, oldest first; -1 for a row outside the context. [resident]
 std::vector<std::int32_t> positionsOf(const Snapshot& snapshot, const ResidencyView& map);
+/// The row of such a list at a context position; -1 = none.
+int rowAt(const std::vector<std::int32_t>& positions, Position position);
 
 /// True if the layer counts the row, but the row has left the window and has no slot.
 bool leftThroughWindow(const Snapshot& snapshot, CacheLayer layer, LedgerId row);

@@ -61,6 +61,13 @@ QString textAt(const Snapshot& snapshot, Position position) {
   return snapshot.ledger[id].kind == RowKind::Gist ? QChar(0x25C7) + text + QChar(0x2026) : text;
 }
 
+QString rawText(const Snapshot& snapshot, LedgerId row) {
+  if (!snapshot.info || !snapshot.ledger.contains(row)) return {};
+  const auto token = at(snapshot.ledger[row].token.value());
+  return token < snapshot.info->tokenTexts.size() ? QString::fromStdString(snapshot.info->tokenTexts[token])
+                                                  : QString();
+}
+
 QString ranges(std::vector<std::int64_t> values) {
   std::sort(values.begin(), values.end());
   QStringList parts;

@@ -14,6 +14,8 @@ QString textOf(const Snapshot& snapshot, TokenId id);
 QString textOf(const Snapshot& snapshot, const std::vector<TokenId>& ids);
 /// The text at a context position; empty outside the context.
 QString textAt(const Snapshot& snapshot, Position position);
+/// The text of a ledger row as the model has it, with its blanks; empty if unknown.
+QString rawText(const Snapshot& snapshot, LedgerId row);
 /// Line ends, tabs and outer blanks made visible.
 QString visibleText(const QString& text);
 /// "3, 5–8, 12" for ascending or unordered integers.

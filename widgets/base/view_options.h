@@ -7,10 +7,6 @@
 #include <string>
 #include <vector>
 
-class QAbstractButton;
-class QComboBox;
-class QLineEdit;
-
 namespace kvlab {
 
 struct ViewOption {
@@ -22,13 +18,11 @@ struct ViewOption {
 
 using Changed = std::function<void()>;
 
-/// words: names of the control's items, in order. `changed` runs after the control has a new value.
-ViewOption choiceOption(std::string name, std::vector<std::string> words, QComboBox* control, Changed changed);
-ViewOption switchOption(std::string name, QAbstractButton* control, Changed changed);
-/// A line edit; the control signals its own changes.
-ViewOption textOption(std::string name, QLineEdit* control);
-
 /// "use a, b or c".
-std::string useOneOf(const std::vector<std::string>& words);
+inline std::string useOneOf(const std::vector<std::string>& words) {
+  std::string out = "use ";
+  for (std::size_t i = 0; i < words.size(); ++i) out += (i == 0 ? "" : i + 1 < words.size() ? ", " : " or ") + words[i];
+  return out;
+}
 
 }  // namespace kvlab

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "widgets/base/format.h"
+#include "widgets/base/tokens.h"
 
 namespace kvlab {
 namespace {
@@ -35,13 +36,10 @@ WlodTree::WlodTree(SnapshotPtr snapshot) : m_snapshot(std::move(snapshot)), m_fi
           same && change->layer0[known] && !change->full);
     position += row.entry;
   }
-  for (auto& level : m_rows)
-    std::sort(level.begin(), level.end(),
-              [](const TreeRow& a, const TreeRow& b) { return a.node.start < b.node.start; });
+  for (auto& level : m_rows) std::ranges::sort(level, {}, [](const TreeRow& row) { return row.node.start; });
   for (const float mass : view().mass)
     if (std::isfinite(mass)) m_mostMass = std::max(m_mostMass, mass);
-  m_anyCooling =
-      std::any_of(view().cooling.begin(), view().cooling.end(), [](std::int32_t rounds) { return rounds > 0; });
+  m_anyCooling = std::ranges::any_of(view().cooling, [](std::int32_t rounds) { return rounds > 0; });
 }
 
 void WlodTree::place(const WlodRow& row, std::int32_t position, DirtyWhy why, bool layer0) {
@@ -52,10 +50,8 @@ void WlodTree::place(const WlodRow& row, std::int32_t position, DirtyWhy why, bo
 
 std::int32_t WlodTree::entryAt(std::int32_t moment) const {
   if (moment < 0 || moment >= moments()) return -1;
-  const auto& all = view().entries;
-  const auto after =
-      std::upper_bound(all.begin(), all.end(), moment, [](std::int32_t t, TreeNode entry) { return t < entry.start; });
-  return static_cast<std::int32_t>(after - all.begin()) - 1;
+  const auto after = std::ranges::upper_bound(view().entries, moment, {}, &TreeNode::start);
+  return static_cast<std::int32_t>(after - view().entries.begin()) - 1;
 }
 
 std::optional<TreeNode> WlodTree::nodeAt(int level, std::int32_t moment) const {
@@ -78,19 +74,8 @@ std::int32_t WlodTree::positionOf(TreeNode node) const {
 const TreeRow* WlodTree::rowOf(TreeNode node) const {
   if (!has(node)) return nullptr;
   const auto& all = rows(node.level);
-  const auto found = std::lower_bound(all.begin(), all.end(), node.start,
-                                      [](const TreeRow& row, std::int32_t start) { return row.node.start < start; });
+  const auto found = std::ranges::lower_bound(all, node.start, {}, [](const TreeRow& row) { return row.node.start; });
   return found != all.end() && found->node == node ? &*found : nullptr;
-}
-
-float WlodTree::score(std::int32_t position) const {
-  return position >= 0 && at(position) < view().scores.size() ? view().scores[at(position)] : NAN;
-}
-float WlodTree::mass(std::int32_t position) const {
-  return position >= 0 && at(position) < view().mass.size() ? view().mass[at(position)] : NAN;
-}
-std::int32_t WlodTree::cooling(std::int32_t position) const {
-  return position >= 0 && at(position) < view().cooling.size() ? view().cooling[at(position)] : 0;
 }
 
 TreeEdit WlodTree::expansion(TreeNode node) const {
@@ -149,12 +134,8 @@ TreeEdit WlodTree::towards(TreeNode node) const {
 
 QString WlodTree::text(TreeNode node, int most) const {
   QString out;
-  const Snapshot& s = snapshot();
   for (std::int32_t t = node.start; t < std::min(node.end(), moments()) && at(t) < view().tokens.size(); ++t) {
-    const LedgerId id = view().tokens[at(t)];
-    if (!s.info || !s.ledger.contains(id)) continue;
-    const auto token = at(s.ledger[id].token.value());
-    if (token < s.info->tokenTexts.size()) out += QString::fromStdString(s.info->tokenTexts[token]);
+    out += rawText(snapshot(), view().tokens[at(t)]);
     if (out.size() > most + 1) break;
   }
   out = out.trimmed().replace('\n', QChar(0x21B5)).replace('\t', QChar(0x2192));

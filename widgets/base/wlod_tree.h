@@ -3,6 +3,7 @@
 // reasons why others are refused. A value made for one snapshot; no painting. Any thread.
 #pragma once
 #include <QString>
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -57,9 +58,9 @@ class WlodTree {
   std::int32_t positionOf(TreeNode node) const;  // -1 = no entry
   const TreeRow* rowOf(TreeNode node) const;     // null = neither entry nor summary
 
-  float score(std::int32_t position) const;  // NaN = none
-  float mass(std::int32_t position) const;
-  std::int32_t cooling(std::int32_t position) const;
+  float score(std::int32_t position) const { return valueAt(view().scores, position, NAN); }  // NaN = none
+  float mass(std::int32_t position) const { return valueAt(view().mass, position, NAN); }
+  std::int32_t cooling(std::int32_t position) const { return valueAt(view().cooling, position, 0); }
   float mostMass() const { return m_mostMass; }
   bool anyCooling() const { return m_anyCooling; }
 
@@ -78,6 +79,10 @@ class WlodTree {
   QStringList runs() const;
 
  private:
+  template <class T>
+  static T valueAt(const std::vector<T>& values, std::int32_t position, T none) {
+    return position >= 0 && at(position) < values.size() ? values[at(position)] : none;
+  }
   void place(const WlodRow& row, std::int32_t position, DirtyWhy why, bool layer0);
   QString whyNotCollapse(TreeNode node) const;
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Model: the most likely next tokens compared with the previous tick, and the facts of the model. GUI thread.
 #pragma once
+#include <optional>
+
+#include "core/api/snapshot.h"
 #include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
-#include "widgets/table/data_table.h"
-#include "widgets/views/model/chance_model.h"
+#include "widgets/table/column_model.h"
 
 class QFormLayout;
 class QScrollArea;
@@ -13,13 +15,40 @@ class QSplitter;
 
 namespace kvlab {
 
+struct ChanceLine {
+  TokenChance chance;
+  int rank = 1;
+  std::optional<float> before = {};
+  bool compared = false;  // an earlier tick was compared
+};
+
+/// The most likely next tokens, best first, with the change since an earlier tick.
+class ChanceModel : public LineModel<ChanceLine> {
+  Q_OBJECT
+ public:
+  enum Role { ShareRole = Qt::UserRole + 50, BeforeRole };  // 0..1; BeforeRole invalid if unknown
+
+  explicit ChanceModel(QObject* parent = nullptr);
+  void show(const std::vector<TokenChance>& now, const std::vector<TokenChance>& before);
+  /// Sum of the probabilities of the shown tokens.
+  double covered() const;
+};
+
+/// The probability column of the next tokens: a bar of the probability, its number, and a mark at the previous tick's
+/// probability.
+class ChanceDelegate : public DataDelegate {
+  Q_OBJECT
+ public:
+  using DataDelegate::DataDelegate;
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+};
+
 class ModelView : public InspectorView {
   Q_OBJECT
  public:
   ModelView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
   QString tsv() const override;
-  bool ready() const override;
 
  protected:
   void onSnapshot() override;

@@ -7,9 +7,9 @@
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/note_place.h"
+#include "widgets/base/tokens.h"
 #include "widgets/base/view_registry.h"
 #include "widgets/base/word_edit.h"
-#include "widgets/views/notes/notes_model.h"
 
 namespace kvlab {
 namespace {
@@ -26,23 +26,21 @@ NotesView::NotesView(InspectorContext& context, QWidget* parent)
   makeStrip();
   makeTable();
   m_readout = wrappedReadout();
-  m_go = addViewAction(tr("Go There"), tr("Bring the session to the state of the note, on whichever branch"),
-                       QKeySequence(Qt::Key_Return));
-  m_edit = addViewAction(tr("Edit Text…"), tr("Change the text of the note"), QKeySequence(Qt::Key_F2));
-  m_remove = addViewAction(tr("Remove"), tr("Remove the selected notes"), QKeySequence(Qt::Key_Delete));
-  for (QAction* one : {m_go, m_edit, m_remove})
+  for (QAction* one : {addViewAction(
+                           tr("Go There"), tr("Bring the session to the state of the note, on whichever branch"),
+                           [this] { goToCurrent(); }, Qt::Key_Return),
+                       addViewAction(
+                           tr("Edit Text…"), tr("Change the text of the note"), [this] { editCurrent(); }, Qt::Key_F2),
+                       addViewAction(
+                           tr("Remove"), tr("Remove the selected notes"), [this] { removeChosen(); }, Qt::Key_Delete)})
     setObstacle(one, [this] { return current() ? QString() : tr("no note is chosen"); });
-  connect(m_go, &QAction::triggered, this, &NotesView::goToCurrent);
-  connect(m_edit, &QAction::triggered, this, &NotesView::editCurrent);
-  connect(m_remove, &QAction::triggered, this, &NotesView::removeChosen);
   connect(&context, &InspectorContext::noteAsked, this, &NotesView::begin);
   sayState();
 }
 
 QToolButton* NotesView::command(const QString& text, const char* id, const QString& tip) {
-  QToolButton* button = stripButton(text, QString(text).remove("…"), tip);
+  QToolButton* button = stripButton(text, QString(text).remove("…"), tip, id);
   button->setAutoRaise(true);
-  setCommand(button, id);
   return button;
 }
 
@@ -163,6 +161,44 @@ void NotesView::sayState() {
 QString NotesView::dump() const { return QStringLiteral("notes: %1\n").arg(m_model->rowCount()) + tsv(); }
 
 QString NotesView::tsv() const { return m_model->rowCount() ? m_table->tsv() : QString(); }
+
+NotesModel::NotesModel(QObject* parent) : LineModel(parent) {
+  addNumber("tick", tr("Tick"), tr("the tick that the note is about"), {"100000", 0}, [](const NoteLine& line) {
+    return QString::number(line.note.tick.value());
+  }).toned([](const NoteLine& line) {
+    return line.shown ? Tone::Accent : line.note.here ? Tone::Normal : Tone::Muted;
+  });
+  add("place", tr("Place"), tr("layer of the model, KV head and row that the note is about"),
+      {"layer 12 · row 1234 “silver”", 2}, [](const NoteLine& line) { return line.place; })
+      .words()
+      .in(Tone::Muted);
+  add("text", tr("Note"), tr("what the note says; F2 or a double click changes it"), {QString(16, 'x'), 0},
+      [](const NoteLine& line) { return line.text.isEmpty() ? tr("bookmark") : visibleText(line.text.trimmed()); })
+      .words()
+      .toned([](const NoteLine& line) { return line.text.isEmpty() ? Tone::Faint : Tone::Normal; })
+      .tips([](const NoteLine& line) { return line.text; });
+  add("apart", tr("Branch"), tr("where the state is, if it does not lie before the present one"),
+      {"not in this history", 1}, [](const NoteLine& line) { return line.apart; })
+      .words()
+      .toned([](const NoteLine& line) { return line.note.entry < 0 ? Tone::Warning : Tone::Muted; });
+}
+
+void NotesModel::show(const InspectorContext& context) {
+  std::vector<NoteLine> lines;
+  for (const NoteView& note : notesOf(context)) {
+    const Snapshot& newest = *context.history().back();
+    const QString text = QString::fromStdString(note.text), place = placeText(newest, note);
+    const bool shown = note.here && context.snapshot()->tick == note.tick;
+    lines.push_back({note, text, place, apartText(newest, note), shown});
+  }
+  const auto sameNote = [](const NoteLine& a, const NoteLine& b) { return a.note.id == b.note.id; };
+  const bool same = std::ranges::equal(lines, m_lines, sameNote);
+  replace(std::move(lines), same);
+}
+
+int NotesModel::rowOf(int id) const {
+  return find([&](const NoteLine& line) { return line.note.id == id; });
+}
 
 }  // namespace kvlab
 

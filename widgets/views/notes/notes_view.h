@@ -5,11 +5,26 @@
 #include <QToolButton>
 
 #include "widgets/base/inspector_view.h"
-#include "widgets/table/data_table.h"
+#include "widgets/table/column_model.h"
 
 namespace kvlab {
 
-class NotesModel;
+/// A note in words.
+struct NoteLine {
+  NoteView note;
+  QString text, place, apart;
+  bool shown = false;  // the views show its tick
+};
+
+/// Notes as lines, in the order of their ticks.
+class NotesModel : public LineModel<NoteLine> {
+  Q_OBJECT
+ public:
+  explicit NotesModel(QObject* parent);
+  /// The notes of the newest snapshot.
+  void show(const InspectorContext& context);
+  int rowOf(int id) const;
+};
 
 class NotesView : public InspectorView {
   Q_OBJECT
@@ -42,7 +57,6 @@ class NotesView : public InspectorView {
   QLabel *m_count = nullptr, *m_readout = nullptr;
   QToolButton *m_bookmark = nullptr, *m_note = nullptr, *m_goThere = nullptr, *m_removeIt = nullptr,
               *m_export = nullptr;
-  QAction *m_go = nullptr, *m_edit = nullptr, *m_remove = nullptr;
 };
 
 }  // namespace kvlab

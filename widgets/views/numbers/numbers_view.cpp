@@ -78,11 +78,7 @@ void NumbersView::makeBody() {
   setMainControl(m_list);
 }
 
-bool NumbersView::ready() const { return InspectorView::ready() && !m_ask.waiting() && !m_late; }
-
-int NumbersView::shownPlace() const {
-  return shown() ? plotted().nearest(static_cast<double>(shown()->tick.value())) : -1;
-}
+bool NumbersView::ready() const { return InspectorView::ready() && !m_late; }
 
 void NumbersView::onSnapshot() {
   m_series.update(context().history());
@@ -107,12 +103,10 @@ void NumbersView::askBrightness() {
         const auto bright = static_cast<double>(value);
         sum += bright, least = std::min(least, bright), ++known;
       }
-    if (known) {
-      m_series.sample(QStringLiteral("brightness.mean"), tile->tick, sum / known);
-      m_series.sample(QStringLiteral("brightness.min"), tile->tick, least);
-      refreshSoon();
-    }
-    emit readyChanged();
+    if (!known) return;
+    m_series.sample(QStringLiteral("brightness.mean"), tile->tick, sum / known);
+    m_series.sample(QStringLiteral("brightness.min"), tile->tick, least);
+    refreshSoon();
   });
 }
 
@@ -149,7 +143,7 @@ QString NumbersView::emptyHow() const {
 void NumbersView::showValues() {
   const int cursor = m_plot->cursor();  // cursor in the series as last plotted: undo may have taken its tick
   const bool there = cursor >= 0 && at(cursor) < plotted().ticks().size();
-  const int place = there ? cursor : shownPlace();
+  const int place = there ? cursor : shown() ? plotted().nearest(static_cast<double>(shown()->tick.value())) : -1;
   m_model->show(plotted(), place);
   m_at->setText(place < 0 ? QString() : tr("values at tick %1").arg(plotted().ticks()[at(place)], 0, 'f', 0));
 }

@@ -37,7 +37,6 @@ class NumbersView : public InspectorView {
   void refresh();
   void refreshSoon();
   void showValues();
-  int shownPlace() const;
   QString emptyHow() const;
   /// The series within the limits of the ticks.
   const TickSeries& plotted() const { return m_limited ? *m_limited : m_series; }

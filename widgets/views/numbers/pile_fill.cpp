@@ -4,7 +4,9 @@
 #include <algorithm>
 
 namespace kvlab {
-
+namespace {
+/// Height in pixels of a curve in each of `columns` columns from the pixel `left`, each `step` wide; NaN where it has
+/// none. If several ticks share a column, the highest counts.
 std::vector<double> curveHeights(const QCPGraph& curve, double left, double step, int columns) {
   std::vector<double> heights(static_cast<std::size_t>(columns), NAN);
   QPointF before(NAN, NAN);
@@ -28,6 +30,7 @@ std::vector<double> curveHeights(const QCPGraph& curve, double left, double step
   }
   return heights;
 }
+}  // namespace
 
 void PileFill::draw(QCPPainter* painter) {
   const QRect area = m_rect->rect();

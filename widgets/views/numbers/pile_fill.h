@@ -31,8 +31,4 @@ class PileFill : public QCPLayerable {
   std::vector<Band> m_bands;
 };
 
-/// Height in pixels of a curve in each of `columns` columns from the pixel `left`, each `step` wide; NaN where it has
-/// none. If several ticks share a column, the highest counts.
-std::vector<double> curveHeights(const QCPGraph& curve, double left, double step, int columns);
-
 }  // namespace kvlab

@@ -135,15 +135,14 @@ void TickSeries::takeReport(const TickReport& report) {
     if (operation != operations.end()) set(QStringLiteral("op.") + shown, shown, Panel::Operations, operation->second);
   }
   const auto isAdd = [](const Action& action) { return std::holds_alternative<Add>(action); };
-  if (!std::all_of(report.actions.begin(), report.actions.end(), isAdd)) m_edits.push_back(m_ticks.back());
-  set(QStringLiteral("us.total"), {}, Panel::Latency, tickMicroseconds(report));
-  set(QStringLiteral("bytes.tick"), {}, Panel::Bytes, static_cast<double>(tickBytes(report)));
-  set(QStringLiteral("count.actions"), {}, Panel::Counts, static_cast<double>(report.actions.size()));
-  set(QStringLiteral("count.violations"), {}, Panel::Counts, static_cast<double>(report.violations.size()));
+  if (!std::ranges::all_of(report.actions, isAdd)) m_edits.push_back(m_ticks.back());
+  put("us.total", tickMicroseconds(report));
+  put("bytes.tick", static_cast<double>(tickBytes(report)));
+  put("count.actions", static_cast<double>(report.actions.size()));
+  put("count.violations", static_cast<double>(report.violations.size()));
 }
 
 void TickSeries::takeRows(const Snapshot& snapshot) {
-  const auto put = [this](const char* id, double value) { set(QLatin1String(id), {}, Panel::Rows, value); };
   put("rows.length", snapshot.length());
   put("rows.ledger", static_cast<double>(snapshot.ledger.size()));
   put("bytes.live", static_cast<double>(snapshot.bytes.live));
@@ -156,17 +155,13 @@ void TickSeries::takeRows(const Snapshot& snapshot) {
   }
   if (!snapshot.layers.empty()) put("rows.resident.mean", sum / static_cast<double>(snapshot.layers.size()));
   put("rows.resident.min", least);
-  if (snapshot.exactness)
-    put("rows.stale",
-        static_cast<double>(std::count_if(snapshot.exactness->begin(), snapshot.exactness->end(),
-                                          [](Exactness e) { return e != Exactness::Exact; })));
+  const auto stale = [](Exactness e) { return e != Exactness::Exact; };
+  if (snapshot.exactness) put("rows.stale", static_cast<double>(std::ranges::count_if(*snapshot.exactness, stale)));
   if (snapshot.kl) put("model.kl", *snapshot.kl);
   if (!snapshot.topk.empty()) put("model.top1", static_cast<double>(snapshot.topk.front().p));
   if (snapshot.watches)
     for (const WatchView& watch : *snapshot.watches) takeWatch(watch);
-  put("count.broken",
-      static_cast<double>(std::count_if(snapshot.invariants.begin(), snapshot.invariants.end(),
-                                        [](const InvariantState& s) { return !s.ok; })));
+  put("count.broken", static_cast<double>(std::ranges::count(snapshot.invariants, false, &InvariantState::ok)));
 }
 
 void TickSeries::know(const QString& id, const QString& seriesTitle, Panel panel) {

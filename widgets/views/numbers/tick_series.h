@@ -55,6 +55,8 @@ class TickSeries {
   void dropFrom(double tick);
   void dropBefore(double tick);
   void set(const QString& id, const QString& title, Panel panel, double value);
+  /// Sets a figure that every snapshot has.
+  void put(const char* id, double value) { m_series[m_places[QLatin1String(id)]].values.back() = value; }
   void takeReport(const TickReport& report);
   void takeRows(const Snapshot& snapshot);
   void takeWatch(const WatchView& watch);

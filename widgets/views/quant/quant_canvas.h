@@ -6,7 +6,6 @@
 #include "widgets/canvas/axis_canvas.h"
 #include "widgets/canvas/axis_parts.h"
 #include "widgets/canvas/max_pyramid.h"
-#include "widgets/views/quant/quant_lane.h"
 #include "widgets/views/quant/quant_model.h"
 
 namespace kvlab {

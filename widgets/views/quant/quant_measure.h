@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A measurement of quantisation errors from the engine: per layer, K and V, by row. Values and pure functions; any
-// thread. semantics.md, section 7.
+// A measurement of quantisation errors from the engine: per layer, K and V, by row; and the bands that show it, each
+// with bars of one figure, a strip of another, and the axis of the bars. Values and pure functions; any thread.
+// semantics.md, section 7.
 #pragma once
 #include <QString>
+#include <array>
 #include <vector>
 
 #include "core/api/error.h"
 #include "core/api/snapshot.h"
+#include "widgets/canvas/colour_map.h"
 
 namespace kvlab {
 
@@ -60,5 +63,31 @@ double meanOf(const std::vector<float>& values);  // mean of the values that are
 
 /// All figures of a row in one line, in columns that align for K and V.
 QString rowText(const QuantMeasure& measure, CacheLayer layer, bool keys, int row);
+
+/// One figure of each row, [length], and its scale.
+struct QuantSeries {
+  QuantFigure figure = QuantFigure::Relative;
+  std::vector<float> values;  // empty: this type has no such figure
+  ColourScale scale;
+  bool any() const { return worst >= 0; }  // true if a value is above zero
+  int worst = -1;
+  double mean = 0;
+};
+
+struct QuantLane {
+  bool keys = true;
+  QuantSeries bars, strip;
+};
+
+/// Bands of K and V. Bars of the same figure share one scale, except scales of rows. The strip shows each row's scale;
+/// if the bars show the scale, it shows the relative error.
+std::array<QuantLane, 2> quantLanes(const QuantLayer& layer, QuantFigure chosen);
+
+/// A logarithmic axis for values from `least` (above zero) to `most`; both ends are 1, 2 or 5 times a power of ten. It
+/// covers at most four powers of ten; smaller values are drawn at the foot.
+ColourScale logAxis(double least, double most);
+ColourScale linearAxis(double most);
+/// Labelled values, ascending, at most `count` and at least two; a linear axis labels its ends.
+std::vector<double> axisLabels(const ColourScale& scale, int count);
 
 }  // namespace kvlab

@@ -3,6 +3,7 @@
 
 #include <QCheckBox>
 #include <QComboBox>
+#include <QGridLayout>
 #include <QHeaderView>
 #include <QToolButton>
 #include <algorithm>
@@ -10,6 +11,7 @@
 
 #include "core/api/manifest.h"
 #include "widgets/base/button_use.h"
+#include "widgets/base/elided_label.h"
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
 #include "widgets/base/panes.h"
@@ -21,6 +23,57 @@ constexpr int kWide = 600,
               kTall = 440;     // rows are beside the table from this width on, below it from this height on
 constexpr int kMostLines = 9;  // most lines of the table above them before it scrolls
 }  // namespace
+
+/// Details of a row: its token, and the errors of its key and value, one line each.
+class QuantCard : public QWidget {
+ public:
+  explicit QuantCard(QWidget* parent) : QWidget(parent) {
+    setObjectName("readout");
+    setAttribute(Qt::WA_StyledBackground);
+    auto* grid = new QGridLayout(this);
+    grid->setContentsMargins(Theme::kMedium, Theme::kSmall, Theme::kMedium, Theme::kSmall);
+    grid->setHorizontalSpacing(Theme::kLarge);
+    grid->setVerticalSpacing(0);
+    grid->setColumnStretch(0, 2);
+    grid->setColumnStretch(1, 7);
+    const auto label = [&](int row, int column, const QFont& font) {
+      auto* made = new ElidedLabel(this);
+      made->setTextFormat(Qt::PlainText);
+      made->setFont(font);
+      made->setFixedHeight(18);
+      made->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+      grid->addWidget(made, row, column);
+      return made;
+    };
+    const auto theme = Theme::current();
+    m_token = label(0, 0, theme->strong), m_keys = label(0, 1, theme->monoSmall);
+    m_place = label(1, 0, theme->small), m_values = label(1, 1, theme->monoSmall);
+  }
+
+  /// row: index in the measured context, -1 = none.
+  void say(const QuantMeasure& measure, CacheLayer layer, int row, bool hovered) {
+    const Snapshot& of = *measure.of;
+    for (QLabel* one : {m_token, m_place, m_keys, m_values}) one->clear();
+    if (row < 0 || row >= of.length())
+      return m_keys->setText(QuantView::tr("no row of the measured context is focused"));
+    const LedgerId id = of.context[at(row)];
+    m_token->setText(tokenText(of, id));
+    m_place->setText(QuantView::tr("%1 %2, ledger %3, layer %4")
+                         .arg(hovered ? QuantView::tr("pointer at") : QuantView::tr("position"))
+                         .arg(row)
+                         .arg(id.value())
+                         .arg(layerText(of, layer)));
+    m_keys->setText(rowText(measure, layer, true, row));
+    m_values->setText(rowText(measure, layer, false, row));
+  }
+
+  QString text() const {
+    return QStringLiteral("%1, %2\n%3\n%4").arg(m_token->text(), m_place->text(), m_keys->text(), m_values->text());
+  }
+
+ private:
+  QLabel *m_token, *m_place, *m_keys, *m_values;
+};
 
 QuantView::QuantView(InspectorContext& context, QWidget* parent)
     : InspectorView(context, parent),
@@ -74,8 +127,7 @@ void QuantView::makeStrip() {
   stripLabel(tr("V"));
   m_tryV = stripChoice(types, tr("Type to try for V"), tr("Measure V as another type would hold it; the rows stay"));
   addOption("try_v", typeWords, m_tryV, [this] { measure(true); });
-  m_measure = stripButton(tr("Measure"), tr("Measure quantisation"), {});
-  setCommand(m_measure, "quantisation_measure");
+  m_measure = stripButton(tr("Measure"), tr("Measure quantisation"), {}, "quantisation_measure");
   connect(m_measure, &QToolButton::clicked, this, [this] { measure(true); });
 }
 
@@ -109,23 +161,22 @@ void QuantView::makeBody() {
 }
 
 void QuantView::makeActions() {
-  QAction* worst =
-      addViewAction(tr("Go to the worst row"),
-                    tr("Focus the row with the largest bar of the layer; press again for the other tensor"),
-                    QKeySequence(QStringLiteral("W")));
-  connect(worst, &QAction::triggered, this, [this] {
-    if (!m_measured) return;
-    const int keys = m_canvas->lanes()[0].bars.worst, values = m_canvas->lanes()[1].bars.worst;
-    const int row = keys < 0 || m_canvas->focusRow() == keys ? values : keys;
-    if (row >= 0) focusRow(layer(), row);
-  });
+  QAction* worst = addViewAction(
+      tr("Go to the worst row"),
+      tr("Focus the row with the largest bar of the layer; press again for the other tensor"), [this] { focusWorst(); },
+      QKeySequence(QStringLiteral("W")));
   setObstacle(worst, [this] { return m_measured ? QString() : tr("nothing is measured"); });
-  QAction* next = addViewAction(tr("Order by the next column"), tr("Sort the layers by the next column of the table"),
-                                QKeySequence(QStringLiteral("S")));
-  connect(next, &QAction::triggered, m_order, &ColumnOrder::next);
+  addViewAction(
+      tr("Order by the next column"), tr("Sort the layers by the next column of the table"),
+      [this] { m_order->next(); }, QKeySequence(QStringLiteral("S")));
 }
 
-bool QuantView::ready() const { return InspectorView::ready() && !m_ask.waiting(); }
+void QuantView::focusWorst() {
+  if (!m_measured) return;
+  const int keys = m_canvas->lanes()[0].bars.worst, values = m_canvas->lanes()[1].bars.worst;
+  const int row = keys < 0 || m_canvas->focusRow() == keys ? values : keys;
+  if (row >= 0) focusRow(layer(), row);
+}
 
 CacheLayer QuantView::layer() const {
   return CacheLayer(std::clamp(context().focus().layer.value(), 0, std::max(0, m_model->rowCount() - 1)));
@@ -148,7 +199,6 @@ void QuantView::measure(bool byHand) {
     take(reply);
     showMeasure();
     measureIfWanted();
-    emit readyChanged();
   };
   nlohmann::json args = types();
   if (byHand) {

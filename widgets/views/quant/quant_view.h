@@ -8,10 +8,11 @@
 #include "widgets/table/column_order.h"
 #include "widgets/table/data_table.h"
 #include "widgets/views/quant/quant_canvas.h"
-#include "widgets/views/quant/quant_card.h"
 #include "widgets/views/quant/quant_model.h"
 
 namespace kvlab {
+
+class QuantCard;
 
 class QuantView : public InspectorView {
   Q_OBJECT
@@ -19,7 +20,6 @@ class QuantView : public InspectorView {
   QuantView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
   QString tsv() const override;
-  bool ready() const override;
   QuantCanvas& canvas() { return *m_canvas; }
   DataTable& table() { return *m_table; }
 
@@ -42,6 +42,7 @@ class QuantView : public InspectorView {
   void showState();
   void showRows();
   void focusRow(CacheLayer layer, int row);
+  void focusWorst();
   void showRow();
   CacheLayer layer() const;
   QuantFigure figure() const;

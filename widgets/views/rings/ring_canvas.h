@@ -10,7 +10,6 @@
 #include "widgets/canvas/tile_rows.h"
 #include "widgets/views/rings/ring_painter.h"
 #include "widgets/views/rings/ring_picture.h"
-#include "widgets/views/rings/ring_shape.h"
 
 namespace kvlab {
 

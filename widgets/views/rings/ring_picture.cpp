@@ -48,12 +48,6 @@ bool RingPicture::written(int slot) const {
   return ahead < ring.writeCount;
 }
 
-int RingPicture::rowOf(Position position) const {
-  if (position.value() < 0) return -1;
-  const auto found = std::find(positionOf.begin(), positionOf.end(), position.value());
-  return found == positionOf.end() ? -1 : static_cast<int>(found - positionOf.begin());
-}
-
 QString RingPicture::describe(int slot) const {
   const int row = slot >= 0 && slot < slotCount() ? rowAt[at(slot)] : -1;
   QStringList parts{pictureText("slot %1").arg(slot)};

@@ -37,7 +37,7 @@ struct RingPicture {
   int pointer() const { return ring.rolled ? ring.filled % std::max(1, ring.capacity) : ring.pointer(); }
   bool written(int slot) const;
   /// Row in logical order at a context position, -1 = none.
-  int rowOf(Position position) const;
+  int rowOf(Position position) const { return kvlab::rowAt(positionOf, position); }
   /// Index in the residency map of a row in logical order.
   int indexOf(int row) const { return group.map->first + row; }
   /// Text about the content of a slot.

@@ -46,10 +46,10 @@ void RingsView::makeStrip() {
       stripButton(tr("◀ Wrap"), tr("Previous wrap"), tr("Go to the previous tick in which the pointer passed slot 0"));
   m_after = stripButton(tr("Wrap ▶"), tr("Next wrap"), tr("Go to the next tick in which the pointer passed slot 0"));
   m_use = stripButton(tr("Use %1").arg(kLayout), tr("Use %1 in all layers").arg(kLayout),
-                      tr("Store the rows of every layer in a ring that attention reads in place; the content is kept"));
+                      tr("Store the rows of every layer in a ring that attention reads in place; the content is kept"),
+                      "storage_layout");
   for (QToolButton* one : {m_before, m_after, m_use}) one->setAutoRaise(true);
   setOwn({m_before, m_after});
-  setCommand(m_use, "storage_layout");
   connect(m_before, &QToolButton::clicked, this, [this] { toWrap(false); });
   connect(m_after, &QToolButton::clicked, this, [this] { toWrap(true); });
   connect(m_use, &QToolButton::clicked, this, [this] {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// K and V of one row as the engine reports them, by KV head. Values and pure functions; any thread.
+// K and V of one row as the engine reports them, by KV head, and their numbers as a table. Values and pure functions;
+// any thread.
 #pragma once
 #include <QString>
 #include <memory>
@@ -7,6 +8,7 @@
 
 #include "core/api/error.h"
 #include "core/api/ids.h"
+#include "widgets/table/column_model.h"
 
 namespace kvlab {
 
@@ -34,5 +36,23 @@ using RowPicturePtr = std::shared_ptr<const RowPicture>;
 
 /// Reads the reply to `row {which: "both"}`. Errors: bad_reply.
 Result<RowPicturePtr> rowPicture(const nlohmann::json& reply);
+
+struct RowNumber {
+  int dimension = 0;
+  float k = 0, v = 0;
+  std::optional<float> otherK = {}, otherV = {};
+};
+
+/// The numbers of one KV head of a row: a line per dimension. GUI thread.
+class RowNumbers : public LineModel<RowNumber> {
+  Q_OBJECT
+ public:
+  explicit RowNumbers(QObject* parent);
+  /// Null shows nothing.
+  void show(const RowPicturePtr& picture, int head);
+};
+
+/// All heads as TSV, a line per value.
+QString rowTsv(const RowPicture& picture);
 
 }  // namespace kvlab

@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "core/api/read_json.h"
-#include "widgets/base/button_use.h"
 #include "widgets/base/finding_marks.h"
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
@@ -87,16 +86,14 @@ void RowView::makeStrip() {
                           tr("tick before: the row in the state before the last change. rebuild: the row as a fresh "
                              "pass computes it, which the button measures"));
   addOption("compare", {"nothing", "before", "rebuild"}, m_compare, [this] { ask(true); });
-  m_rebuild = stripButton(tr("Rebuild row"), tr("Compare the row with a rebuild"), {});
-  setCommand(m_rebuild, "row_rebuild");
+  m_rebuild = stripButton(tr("Rebuild row"), tr("Compare the row with a rebuild"), {}, "row_rebuild");
   connect(m_rebuild, &QToolButton::clicked, this, &RowView::compareWithRebuild);
   m_rotated = stripCheck(tr("Rotated"), tr("Keys rotated to their phase"),
                          tr("Show keys as attention sees them, rotated to the phase of the row"));
   addOption("rotated", m_rotated, [this] { ask(true); });
   m_scale = stripScale([] { return std::string("row"); }, tr("head"), false);
   connect(&context(), &InspectorContext::scaleChanged, this, [this] { m_canvas->setScale(context().scale("row")); });
-  m_measure = stripButton(tr("Attention"), tr("Measure the attention of the row"), {});
-  setCommand(m_measure, "attention_measure");
+  m_measure = stripButton(tr("Attention"), tr("Measure the attention of the row"), {}, "attention_measure");
   connect(m_measure, &QToolButton::clicked, this, &RowView::measureAttention);
 }
 
@@ -139,8 +136,6 @@ void RowView::makeBody() {
   setContent(page);
   setMainControl(m_canvas);
 }
-
-bool RowView::ready() const { return InspectorView::ready() && !m_ask.waiting() && !m_run.waiting(); }
 
 SnapshotPtr RowView::askedSnapshot() const {
   const bool newest = context().following() && !context().history().empty();
@@ -195,14 +190,13 @@ void RowView::ask(bool anew) {
   m_ask.alsoQueryShown({}, "row", args, [this](const Result<nlohmann::json>& reply) {
     if (!m_compared) take(reply);
     showState();
-    emit readyChanged();
   });
   const nlohmann::json alone{{"begin", place.index}, {"end", place.index + 1}};
   m_ask.alsoQueryShown("row facts", "table", tableArgs("rows", withLayer(*askedSnapshot(), place.layer, alone)),
                        [this](const Result<nlohmann::json>& reply) {
-                         takeFacts(reply);
+                         const nlohmann::json rows = reply ? recordsOf(*reply) : nlohmann::json();
+                         m_stored = rows.size() == 1 ? rows[0] : nlohmann::json();
                          showState();
-                         emit readyChanged();
                        });
   showState();
 }
@@ -218,11 +212,6 @@ void RowView::take(const Result<nlohmann::json>& reply) {
   m_model->show(m_canvas->picture(), m_canvas->head());
 }
 
-void RowView::takeFacts(const Result<nlohmann::json>& reply) {
-  const nlohmann::json rows = reply ? recordsOf(*reply) : nlohmann::json();
-  m_stored = rows.size() == 1 ? rows[0] : nlohmann::json();
-}
-
 void RowView::compareWithRebuild() {
   if (m_place.index < 0 || m_run.waiting()) return;
   nlohmann::json args = rowArgs();
@@ -230,7 +219,6 @@ void RowView::compareWithRebuild() {
   m_run.run(QStringLiteral("row_rebuild"), args, [this](const Result<nlohmann::json>& reply) {
     take(reply);
     showState();
-    emit readyChanged();
   });
   showState();
 }
@@ -253,7 +241,6 @@ void RowView::askAttention(int query, std::function<void(const nlohmann::json&)>
               if (reply && reply->is_object()) then(*reply);
               else if (!reply) m_refused = reply.error();
               showState();
-              emit readyChanged();
             });
   showState();
 }

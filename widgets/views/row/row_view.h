@@ -6,7 +6,7 @@
 #include "widgets/base/inspector_view.h"
 #include "widgets/table/data_table.h"
 #include "widgets/views/row/row_canvas.h"
-#include "widgets/views/row/row_numbers.h"
+#include "widgets/views/row/row_picture.h"
 
 namespace kvlab {
 
@@ -16,7 +16,6 @@ class RowView : public InspectorView {
   RowView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
   QString tsv() const override;
-  bool ready() const override;
   RowCanvas& canvas() { return *m_canvas; }
 
  protected:
@@ -42,7 +41,6 @@ class RowView : public InspectorView {
   nlohmann::json rowArgs() const;
   void ask(bool anew);
   void take(const Result<nlohmann::json>& reply);
-  void takeFacts(const Result<nlohmann::json>& reply);
   void compareWithRebuild();
   void measureAttention();
   void askAttention(int query, std::function<void(const nlohmann::json&)> then);

@@ -8,39 +8,28 @@
 
 namespace kvlab {
 
-struct LifespanPlot::Parts {
-  SharpPlot* plot = nullptr;
-  QCPGraph *diagonal = nullptr, *known = nullptr, *cut = nullptr, *mean = nullptr;
-  int points = 0;
-};
-
-LifespanPlot::LifespanPlot(QWidget* parent) : QWidget(parent), m_parts(std::make_unique<Parts>()) {
-  Parts& p = *m_parts;
+LifespanPlot::LifespanPlot(QWidget* parent) : QWidget(parent) {
   setMinimumSize(140, 110);
   setAccessibleName(tr("Predicted against actual lifespans"));
   setToolTip(
       tr("One disc per row; a triangle is a row still in use at the end of the text, whose lifespan may be longer. The "
          "dashed line is a perfect gate, the thick line the mean actual lifespan for each prediction"));
-  p.plot = new SharpPlot(this);
-  p.plot->setFocusPolicy(Qt::NoFocus);
-  p.plot->setAttribute(Qt::WA_TransparentForMouseEvents);
-  p.plot->axisRect()->setMinimumMargins(QMargins(0, Theme::kMedium, Theme::kLarge, 0));
-  p.diagonal = p.plot->addGraph();
-  p.known = p.plot->addGraph();
-  p.cut = p.plot->addGraph();
-  p.mean = p.plot->addGraph();
-  for (QCPGraph* one : {p.known, p.cut}) one->setLineStyle(QCPGraph::lsNone);
-  p.plot->xAxis->setLabel(tr("predicted lifespan, log4 of tokens"));
-  p.plot->yAxis->setLabel(tr("actual"));
-  for (QCPAxis* axis : {p.plot->xAxis, p.plot->yAxis}) axis->ticker()->setTickCount(5);
+  m_plot = new SharpPlot(this);
+  m_plot->setFocusPolicy(Qt::NoFocus);
+  m_plot->setAttribute(Qt::WA_TransparentForMouseEvents);
+  m_plot->axisRect()->setMinimumMargins(QMargins(0, Theme::kMedium, Theme::kLarge, 0));
+  m_diagonal = m_plot->addGraph();
+  m_known = m_plot->addGraph();
+  m_cut = m_plot->addGraph();
+  m_mean = m_plot->addGraph();
+  for (QCPGraph* one : {m_known, m_cut}) one->setLineStyle(QCPGraph::lsNone);
+  m_plot->xAxis->setLabel(tr("predicted lifespan, log4 of tokens"));
+  m_plot->yAxis->setLabel(tr("actual"));
+  for (QCPAxis* axis : {m_plot->xAxis, m_plot->yAxis}) axis->ticker()->setTickCount(5);
   follow();
 }
 
-LifespanPlot::~LifespanPlot() = default;
-int LifespanPlot::points() const { return m_parts->points; }
-
 void LifespanPlot::show(const std::vector<HeadLifespans>& heads, int head) {
-  Parts& p = *m_parts;
   QVector<double> x[2], y[2], meanX, meanY;
   double low = 0, high = 1;
   std::vector<CalibrationBin> bins;
@@ -65,34 +54,33 @@ void LifespanPlot::show(const std::vector<HeadLifespans>& heads, int head) {
     meanX << predicted / rows;
     meanY << actual / rows;
   }
-  p.points = static_cast<int>(x[0].size() + x[1].size());
-  p.known->setData(x[0], y[0]);
-  p.cut->setData(x[1], y[1]);
-  p.mean->setData(meanX, meanY, true);
+  m_points = static_cast<int>(x[0].size() + x[1].size());
+  m_known->setData(x[0], y[0]);
+  m_cut->setData(x[1], y[1]);
+  m_mean->setData(meanX, meanY, true);
   const double pad = (high - low) * 0.06;
-  p.diagonal->setData({low - pad, high + pad}, {low - pad, high + pad});
-  p.plot->xAxis->setRange(low - pad, high + pad);
-  p.plot->yAxis->setRange(low - pad, high + pad);
-  p.plot->replot(QCustomPlot::rpImmediateRefresh);
+  m_diagonal->setData({low - pad, high + pad}, {low - pad, high + pad});
+  m_plot->xAxis->setRange(low - pad, high + pad);
+  m_plot->yAxis->setRange(low - pad, high + pad);
+  m_plot->replot(QCustomPlot::rpImmediateRefresh);
 }
 
 void LifespanPlot::follow() {
-  Parts& p = *m_parts;
   const auto theme = Theme::current();
-  followTheme(*p.plot);
+  followTheme(*m_plot);
   const QColor known = seriesColour(0, theme->dark), cut = seriesColour(1, theme->dark);
-  p.diagonal->setPen(QPen(theme->muted, 1, Qt::DashLine));
-  p.known->setScatterStyle(
+  m_diagonal->setPen(QPen(theme->muted, 1, Qt::DashLine));
+  m_known->setScatterStyle(
       QCPScatterStyle(QCPScatterStyle::ssDisc, Theme::faded(known, 190), Theme::faded(known, 190), 4.5));
-  p.cut->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssTriangle, cut, 5.5));
-  p.mean->setPen(QPen(theme->text, 2));
-  p.mean->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDiamond, theme->text, theme->surface, 7));
-  p.plot->replot();
+  m_cut->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssTriangle, cut, 5.5));
+  m_mean->setPen(QPen(theme->text, 2));
+  m_mean->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDiamond, theme->text, theme->surface, 7));
+  m_plot->replot();
 }
 
 void LifespanPlot::resizeEvent(QResizeEvent*) {
-  m_parts->plot->setGeometry(rect());
-  m_parts->plot->replot(QCustomPlot::rpImmediateRefresh);
+  m_plot->setGeometry(rect());
+  m_plot->replot(QCustomPlot::rpImmediateRefresh);
 }
 
 }  // namespace kvlab

@@ -4,28 +4,31 @@
 // QCustomPlot. GUI thread.
 #pragma once
 #include <QWidget>
-#include <memory>
 
 #include "core/api/lifespan_view.h"
 
+class QCPGraph;
+
 namespace kvlab {
+
+class SharpPlot;
 
 class LifespanPlot : public QWidget {
   Q_OBJECT
  public:
   explicit LifespanPlot(QWidget* parent);
-  ~LifespanPlot() override;
   /// head < 0: all heads together.
   void show(const std::vector<HeadLifespans>& heads, int head);
   void follow();  // takes colours and fonts of the theme in use
-  int points() const;
+  int points() const { return m_points; }
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> m_parts;
+  SharpPlot* m_plot;
+  QCPGraph *m_diagonal, *m_known, *m_cut, *m_mean;
+  int m_points = 0;
 };
 
 }  // namespace kvlab

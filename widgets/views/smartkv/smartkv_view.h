@@ -7,14 +7,35 @@
 #include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/canvas/tile_cache.h"
-#include "widgets/table/data_table.h"
+#include "widgets/table/column_model.h"
 #include "widgets/views/smartkv/band_canvas.h"
-#include "widgets/views/smartkv/contest_model.h"
+#include "widgets/views/smartkv/band_rows.h"
 #include "widgets/views/smartkv/lifespan_plot.h"
 
 class QStackedWidget;
 
 namespace kvlab {
+
+struct ContestLine {
+  CacheLayer layer;
+  Contest contest;
+  float margin = 0;  // score difference of the challenger to its lowest opponent; NaN = unknown
+  bool won() const { return contest.challenger != contest.loser; }
+};
+
+/// The competition of one tick, one line per row that left a window: the challenger, the row that was evicted instead,
+/// and the score difference.
+class ContestModel : public LineModel<ContestLine> {
+  Q_OBJECT
+ public:
+  explicit ContestModel(QObject* parent = nullptr);
+  void show(SnapshotPtr snapshot, const std::vector<BandRows>& layers);
+  int rowOf(CacheLayer layer) const;  // first line of a layer, -1 = none
+  int won() const;
+
+ private:
+  SnapshotPtr m_snapshot;
+};
 
 class SmartKvView : public InspectorView {
   Q_OBJECT

@@ -42,12 +42,6 @@ QString title(CellUse use) {
   return QCoreApplication::translate("kvlab::SlotCells", kTitles[static_cast<std::size_t>(use)]);
 }
 
-int SlotCells::rowOf(Position position) const {
-  if (position.value() < 0) return -1;
-  const auto found = std::find(positionOf.begin(), positionOf.end(), position.value());
-  return found == positionOf.end() ? -1 : static_cast<int>(found - positionOf.begin());
-}
-
 int SlotCells::extent() const {
   const auto inUse = [](CellUse one) { return one != CellUse::Free && one != CellUse::NoRow; };
   const auto last = std::find_if(use.rbegin(), use.rend(), inUse);

@@ -27,7 +27,7 @@ struct SlotCells {
 
   int slotCount() const { return static_cast<int>(use.size()); }
   int countOf(CellUse what) const { return counts[static_cast<std::size_t>(what)]; }
-  int rowOf(Position position) const;
+  int rowOf(Position position) const { return kvlab::rowAt(positionOf, position); }
   /// Slots worth drawing: all of them, unless few of a large pool are in use. Then those up to the last one in use, and
   /// some more, so that the number changes seldom: a power of two, at least 64, in whole pages.
   int extent() const;

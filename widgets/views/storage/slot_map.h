@@ -7,8 +7,8 @@
 #include "widgets/base/finding_marks.h"
 #include "widgets/canvas/axis_canvas.h"
 #include "widgets/canvas/axis_parts.h"
-#include "widgets/views/storage/byte_kinds.h"
 #include "widgets/views/storage/slot_cells.h"
+#include "widgets/views/storage/storage_model.h"
 
 namespace kvlab {
 

@@ -12,10 +12,11 @@
 #include "core/api/manifest.h"
 #include "core/api/read_json.h"
 #include "widgets/base/button_use.h"
+#include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
 #include "widgets/base/panes.h"
 #include "widgets/base/view_registry.h"
-#include "widgets/views/storage/byte_kinds.h"
+#include "widgets/views/storage/storage_model.h"
 
 namespace kvlab {
 namespace {
@@ -74,8 +75,6 @@ void StorageTableView::makeBody() {
     if (!group() || !group()->has(layer)) clickLayer(layer);
   });
 }
-
-bool StorageTableView::ready() const { return InspectorView::ready() && !m_ask.waiting(); }
 
 const StorageGroup* StorageTableView::group() const { return groupOf(m_model->groups(), context().focus().layer); }
 
@@ -156,14 +155,12 @@ void StorageTableView::askFree() {
   m_free.reset();
   m_ask.query("storage", withLayer(*shown(), group()->layers.front(), {{"free", true}}),
               [this](const Result<nlohmann::json>& reply) {
-                if (reply && member(*reply, "free").is_array()) {
-                  SlotRuns runs;
-                  for (const nlohmann::json& run : member(*reply, "free"))
-                    runs.emplace_back(jsonOr(element(run, 0), 0), jsonOr(element(run, 1), 0));
-                  m_free = std::move(runs);
-                  showSlots();
-                }
-                emit readyChanged();
+                if (!reply || !member(*reply, "free").is_array()) return;
+                SlotRuns runs;
+                for (const nlohmann::json& run : member(*reply, "free"))
+                  runs.emplace_back(jsonOr(element(run, 0), 0), jsonOr(element(run, 1), 0));
+                m_free = std::move(runs);
+                showSlots();
               });
 }
 

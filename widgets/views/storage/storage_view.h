@@ -18,7 +18,6 @@ class StorageTableView : public InspectorView {
   StorageTableView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
   QString tsv() const override;
-  bool ready() const override;
   SlotMap& slotMap() { return *m_map; }
   DataTable& table() { return *m_table; }
 

@@ -31,8 +31,8 @@ StripView::StripView(InspectorContext& context, QWidget* parent)
   setContent(m_text);
   setMainControl(m_text);
   m_readout = readoutLine();
-  QAction* copy = addViewAction(tr("Copy text"), tr("Copy the selected tokens as text (Ctrl+C)"));
-  connect(copy, &QAction::triggered, this, &StripView::copySelection);
+  QAction* copy =
+      addViewAction(tr("Copy text"), tr("Copy the selected tokens as text (Ctrl+C)"), [this] { copySelection(); });
   setObstacle(copy, [this] { return hasRows() ? QString() : tr("the context is empty"); });
   for (const auto changed : {&InspectorContext::quantityChanged, &InspectorContext::scaleChanged})
     connect(&context, changed, this, &StripView::takeAgain);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/views/strip/token_text.h"
 
+#include <QDropEvent>
 #include <QHelpEvent>
+#include <QMimeData>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QScrollBar>
@@ -9,9 +11,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "widgets/base/alignment_lamp.h"
+#include "widgets/base/finding_marks.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/base/storage_groups.h"
+#include "widgets/base/tokens.h"
 
 namespace kvlab {
 namespace {
@@ -48,6 +51,13 @@ std::vector<Ghost> ghostsOf(const Snapshot& s) {
     if (place[i] < 0) ghosts.push_back({LedgerId(static_cast<std::int32_t>(i)), last});
   }
   return ghosts;
+}
+
+bool isText(const QDropEvent& event) { return event.mimeData()->hasText() && !event.mimeData()->hasUrls(); }
+
+void acceptCopy(QDropEvent& event) {
+  event.setDropAction(Qt::CopyAction);
+  event.accept();
 }
 }  // namespace
 
@@ -267,12 +277,8 @@ void TokenText::changeEvent(QEvent* event) {
 
 QString TokenText::selectedText() const {
   QString text;
-  for (const Chip& chip : m_chips) {
-    if (!isSelected(chip)) continue;
-    const auto token = at(m_snapshot->ledger[chip.ledger].token.value());
-    if (token < m_snapshot->info->tokenTexts.size())
-      text += QString::fromStdString(m_snapshot->info->tokenTexts[token]);
-  }
+  for (const Chip& chip : m_chips)
+    if (isSelected(chip)) text += rawText(*m_snapshot, chip.ledger);
   return text.trimmed();
 }
 
@@ -398,6 +404,50 @@ bool TokenText::viewportEvent(QEvent* event) {
     return true;
   }
   return QAbstractScrollArea::viewportEvent(event);
+}
+
+int TokenText::dropChip(QPoint point) const {
+  const auto count = static_cast<int>(m_chips.size());
+  int chip = chipAt(point);
+  for (int x = point.x(); chip < 0 && x > 0; x -= 8) chip = chipAt({x, point.y()});  // right of a line: behind its end
+  if (chip < 0) return count;
+  return point.x() > chipRect(chip).center().x() ? chip + 1 : chip;
+}
+
+Position TokenText::dropPosition(int chip) const {
+  const auto first = m_chips.begin() + std::clamp(chip, 0, static_cast<int>(m_chips.size()));
+  const auto row = std::find_if(first, m_chips.end(), [](const Chip& one) { return one.position >= 0; });
+  return row == m_chips.end() ? Position(m_snapshot ? m_snapshot->length() : 0) : Position(row->position);
+}
+
+void TokenText::showDrop(int chip) {
+  if (chip == m_drop) return;
+  m_drop = chip;
+  viewport()->update();
+}
+
+QRect TokenText::dropMark() const {
+  if (m_drop < 0 || m_chips.empty()) return {};
+  const bool end = m_drop >= static_cast<int>(m_chips.size());
+  const QRect box = chipRect(end ? static_cast<int>(m_chips.size()) - 1 : m_drop);
+  return {end ? box.right() + 2 : box.left() - 3, box.top() - 2, 2, box.height() + 4};
+}
+
+/// Files belong to the window, which is asked next.
+void TokenText::dragEnterEvent(QDragEnterEvent* event) { isText(*event) ? acceptCopy(*event) : event->ignore(); }
+
+void TokenText::dragMoveEvent(QDragMoveEvent* event) {
+  showDrop(dropChip(event->position().toPoint()));
+  acceptCopy(*event);
+}
+
+void TokenText::dragLeaveEvent(QDragLeaveEvent*) { showDrop(-1); }
+
+void TokenText::dropEvent(QDropEvent* event) {
+  const Position before = dropPosition(dropChip(event->position().toPoint()));
+  showDrop(-1);
+  acceptCopy(*event);
+  emit textDropped(before, event->mimeData()->text());
 }
 
 }  // namespace kvlab

@@ -48,69 +48,34 @@ double orFloor(double kl) { return std::max(kl, kFloor); }
 
 }  // namespace
 
-struct ParetoPlot::Parts {
-  struct Curve {
-    int style = 0;
-    QCPGraph* graph = nullptr;
-    QCPErrorBars* bars = nullptr;
-    bool flat = false;  // the figure does not depend on the budget
-  };
-  struct PanelPart {
-    QCPAxisRect* rect = nullptr;
-    QCPTextElement* title = nullptr;
-    std::vector<Curve> curves;
-    QCPAxis* x() const { return rect->axis(QCPAxis::atBottom); }
-    QCPAxis* y() const { return rect->axis(QCPAxis::atLeft); }
-  };
-
-  SharpPlot* plot = nullptr;
-  PlotOverlay* layer = nullptr;
-  std::vector<SweepPoint> points;
-  std::vector<std::string> series;
-  std::vector<PanelPart> panels;
-  QCPLegend* legend = nullptr;
-  bool budgets = false, wide = true, keyed = true;
-  int marked = -1;
-
-  std::optional<QPointF> place(const SweepPoint& point, int panel) const;
-  void build();
-  void addPanel(int panel);
-  void addCurve(PanelPart& part, int panel, int style);
-  void addLegend();
-  void range(PanelPart& part, int panel);
-  void name(PanelPart& part, int panel, bool low);
-  void fit();
-  void label(QCPAxisTickerText& ticker, double pixels) const;
-  void follow();
-  void paint(QPainter& painter) const;
-  QPointF pixel(int point, int panel) const;
-};
+QCPAxis* ParetoPlot::PanelPart::x() const { return rect->axis(QCPAxis::atBottom); }
+QCPAxis* ParetoPlot::PanelPart::y() const { return rect->axis(QCPAxis::atLeft); }
 
 /// Coordinates of a point; empty if the panel does not show it.
-std::optional<QPointF> ParetoPlot::Parts::place(const SweepPoint& point, int panel) const {
+std::optional<QPointF> ParetoPlot::place(const SweepPoint& point, int panel) const {
   if (panel == 1)
     return point.kl && point.bytes ? std::optional(QPointF(*point.bytes, orFloor(*point.kl))) : std::nullopt;
   if (point.asked == 0) return std::nullopt;
-  if (budgets) return QPointF(point.budget ? point.budget->value : 1, point.recall);
+  if (m_budgets) return QPointF(point.budget ? point.budget->value : 1, point.recall);
   return point.bytes ? std::optional(QPointF(*point.bytes, point.recall)) : std::nullopt;
 }
 
-void ParetoPlot::Parts::addCurve(PanelPart& part, int panel, int style) {
+void ParetoPlot::addCurve(PanelPart& part, int panel, int style) {
   QVector<double> x, y, below, above;
   bool flat = false;
   std::vector<const SweepPoint*> own;
-  for (const SweepPoint& point : points)
-    if (point.series == series[at(style)] && place(point, panel)) own.push_back(&point);
+  for (const SweepPoint& point : m_points)
+    if (point.series == m_series[at(style)] && place(point, panel)) own.push_back(&point);
   std::stable_sort(own.begin(), own.end(),
                    [&](const auto* a, const auto* b) { return place(*a, panel)->x() < place(*b, panel)->x(); });
   for (const SweepPoint* point : own) {
     const QPointF at = *place(*point, panel);
     x << at.x(), y << at.y(), below << point->recall - point->low, above << point->high - point->recall;
-    flat = panel == 0 && budgets && !point->budget;
+    flat = panel == 0 && m_budgets && !point->budget;
   }
   if (x.isEmpty()) return;
-  Curve curve{style, plot->addGraph(part.x(), part.y()), nullptr, flat};
-  curve.graph->setName(QString::fromStdString(series[at(style)]));
+  Curve curve{style, m_plot->addGraph(part.x(), part.y()), nullptr, flat};
+  curve.graph->setName(QString::fromStdString(m_series[at(style)]));
   curve.graph->setData(x, y, true);
   curve.graph->setAdaptiveSampling(false);
   curve.graph->removeFromLegend();
@@ -124,9 +89,9 @@ void ParetoPlot::Parts::addCurve(PanelPart& part, int panel, int style) {
   part.curves.push_back(curve);
 }
 
-void ParetoPlot::Parts::range(PanelPart& part, int panel) {
+void ParetoPlot::range(PanelPart& part, int panel) {
   double left = INFINITY, right = -INFINITY, low = INFINITY, high = -INFINITY;
-  for (const SweepPoint& point : points)
+  for (const SweepPoint& point : m_points)
     if (const auto at = place(point, panel)) {
       left = std::min(left, at->x()), right = std::max(right, at->x());
       low = std::min(low, at->y()), high = std::max(high, at->y());
@@ -143,14 +108,14 @@ void ParetoPlot::Parts::range(PanelPart& part, int panel) {
     part.y()->setRange(low / room, high * room);
     part.y()->setTicker(QSharedPointer<QCPAxisTicker>(new DecadeTicker));
   }
-  if (panel == 1 || !budgets) return part.x()->setTicker(QSharedPointer<QCPAxisTicker>(new BytesTicker));
+  if (panel == 1 || !m_budgets) return part.x()->setTicker(QSharedPointer<QCPAxisTicker>(new BytesTicker));
   part.x()->setTicker(QSharedPointer<QCPAxisTicker>(new QCPAxisTickerText));
 }
 
 /// Labels the budgets whose labels fit side by side.
-void ParetoPlot::Parts::label(QCPAxisTickerText& ticker, double pixels) const {
+void ParetoPlot::label(QCPAxisTickerText& ticker, double pixels) const {
   std::vector<double> values;
-  for (const SweepPoint& point : points)
+  for (const SweepPoint& point : m_points)
     if (point.budget) values.push_back(point.budget->value);
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
@@ -170,31 +135,31 @@ void ParetoPlot::Parts::label(QCPAxisTickerText& ticker, double pixels) const {
 }
 
 /// Names figure and unit of the panel if the axes do not show them.
-void ParetoPlot::Parts::name(PanelPart& part, int panel, bool low) {
+void ParetoPlot::name(PanelPart& part, int panel, bool low) {
   const bool ratio =
-      std::all_of(points.begin(), points.end(), [](const SweepPoint& p) { return !p.budget || p.budget->ratio; });
-  const QString along = panel == 1 || !budgets ? QObject::tr("live bytes after the prompt")
-      : ratio                                  ? QObject::tr("budget, share of the prompt's rows")
-                                               : QObject::tr("budget, tokens");
+      std::all_of(m_points.begin(), m_points.end(), [](const SweepPoint& p) { return !p.budget || p.budget->ratio; });
+  const QString along = panel == 1 || !m_budgets ? QObject::tr("live bytes after the prompt")
+      : ratio                                    ? QObject::tr("budget, share of the prompt's rows")
+                                                 : QObject::tr("budget, tokens");
   const QString up = panel == 0 ? QObject::tr("answered right") : QObject::tr("KL, nats");
   part.x()->setLabel(low ? QString() : along);
   part.y()->setLabel(low ? QString() : up);
   const QString plain = panel == 0
-      ? budgets ? QObject::tr("Recall against budget") : QObject::tr("Recall against bytes")
+      ? m_budgets ? QObject::tr("Recall against budget") : QObject::tr("Recall against bytes")
       : QObject::tr("KL against bytes");
   const QString brief = panel == 1 ? QObject::tr("KL, nats, against live bytes")
-      : !budgets                   ? QObject::tr("Recall against live bytes")
+      : !m_budgets                 ? QObject::tr("Recall against live bytes")
       : ratio                      ? QObject::tr("Recall against share of rows")
                                    : QObject::tr("Recall against tokens");
   part.title->setText(low ? brief : plain);
 }
 
 /// Chooses names and labels for the available room.
-void ParetoPlot::Parts::fit() {
-  for (std::size_t i = 0; i < panels.size(); ++i) {
-    PanelPart& part = panels[i];
-    const double tall = wide ? plot->height() : plot->height() / 2.0,
-                 across = (wide ? plot->width() * (keyed ? 0.4 : 0.5) : plot->width()) - kTickWide;
+void ParetoPlot::fit() {
+  for (std::size_t i = 0; i < m_panels.size(); ++i) {
+    PanelPart& part = m_panels[i];
+    const double tall = m_wide ? m_plot->height() : m_plot->height() / 2.0,
+                 across = (m_wide ? m_plot->width() * (m_keyed ? 0.4 : 0.5) : m_plot->width()) - kTickWide;
     const bool low = tall < kLow;
     name(part, static_cast<int>(i), low);
     const double labels = std::max(2.0, (tall - (low ? 46 : 64)) / kTickTall);
@@ -207,54 +172,55 @@ void ParetoPlot::Parts::fit() {
   }
 }
 
-void ParetoPlot::Parts::addPanel(int panel) {
+void ParetoPlot::addPanel(int panel) {
   PanelPart part;
-  part.title = new QCPTextElement(plot);
+  part.title = new QCPTextElement(m_plot);
   part.title->setTextFlags(Qt::AlignLeft | Qt::AlignVCenter);
   part.title->setMargins(QMargins(8, 4, 4, 2));
-  part.rect = new QCPAxisRect(plot, true);
+  part.rect = new QCPAxisRect(m_plot, true);
   part.rect->setMinimumMargins(QMargins(0, 2, Theme::kMedium, 0));
   for (const auto side : {QCPAxis::atRight, QCPAxis::atTop}) part.rect->axis(side)->setVisible(false);
-  const int row = wide ? 0 : 2 * panel, column = wide ? panel : 0;
-  plot->plotLayout()->addElement(row, column, part.title);
-  plot->plotLayout()->addElement(row + 1, column, part.rect);
-  plot->plotLayout()->setRowStretchFactor(row, 0.001);
-  for (std::size_t i = 0; i < series.size(); ++i) addCurve(part, panel, static_cast<int>(i));
+  const int row = m_wide ? 0 : 2 * panel, column = m_wide ? panel : 0;
+  m_plot->plotLayout()->addElement(row, column, part.title);
+  m_plot->plotLayout()->addElement(row + 1, column, part.rect);
+  m_plot->plotLayout()->setRowStretchFactor(row, 0.001);
+  for (std::size_t i = 0; i < m_series.size(); ++i) addCurve(part, panel, static_cast<int>(i));
   range(part, panel);
-  panels.push_back(part);
+  m_panels.push_back(part);
 }
 
-void ParetoPlot::Parts::addLegend() {
-  legend = new QCPLegend;
-  plot->plotLayout()->addElement(1, 2, legend);
-  plot->plotLayout()->setColumnStretchFactor(2, 0.001);
-  legend->setLayer("legend");
-  legend->setBorderPen(Qt::NoPen);
-  legend->setMargins(QMargins(4, 0, 8, 0));
-  legend->setRowSpacing(series.size() > 10 ? -4 : 0);
-  for (const Curve& curve : panels.front().curves) legend->addItem(new QCPPlottableLegendItem(legend, curve.graph));
+void ParetoPlot::addLegend() {
+  m_legend = new QCPLegend;
+  m_plot->plotLayout()->addElement(1, 2, m_legend);
+  m_plot->plotLayout()->setColumnStretchFactor(2, 0.001);
+  m_legend->setLayer("legend");
+  m_legend->setBorderPen(Qt::NoPen);
+  m_legend->setMargins(QMargins(4, 0, 8, 0));
+  m_legend->setRowSpacing(m_series.size() > 10 ? -4 : 0);
+  for (const Curve& curve : m_panels.front().curves)
+    m_legend->addItem(new QCPPlottableLegendItem(m_legend, curve.graph));
 }
 
-void ParetoPlot::Parts::build() {
-  plot->clearPlottables();
-  plot->plotLayout()->clear();
-  plot->plotLayout()->setColumnSpacing(4);
-  plot->plotLayout()->setRowSpacing(0);
-  panels.clear();
-  legend = nullptr;
-  budgets = std::any_of(points.begin(), points.end(), [](const SweepPoint& p) { return p.budget.has_value(); });
-  wide = plot->width() >= kWide;
-  keyed = plot->width() >= kLegendFrom;
+void ParetoPlot::build() {
+  m_plot->clearPlottables();
+  m_plot->plotLayout()->clear();
+  m_plot->plotLayout()->setColumnSpacing(4);
+  m_plot->plotLayout()->setRowSpacing(0);
+  m_panels.clear();
+  m_legend = nullptr;
+  m_budgets = std::any_of(m_points.begin(), m_points.end(), [](const SweepPoint& p) { return p.budget.has_value(); });
+  m_wide = m_plot->width() >= kWide;
+  m_keyed = m_plot->width() >= kLegendFrom;
   for (int panel : {0, 1}) addPanel(panel);
-  if (keyed) addLegend();
+  if (m_keyed) addLegend();
   fit();
   follow();
 }
 
-void ParetoPlot::Parts::follow() {
+void ParetoPlot::follow() {
   const auto theme = Theme::current();
-  followTheme(*plot);
-  for (PanelPart& part : panels) {
+  followTheme(*m_plot);
+  for (PanelPart& part : m_panels) {
     part.title->setFont(theme->smallStrong);
     part.title->setTextColor(theme->muted);
     for (Curve& curve : part.curves) {
@@ -267,32 +233,33 @@ void ParetoPlot::Parts::follow() {
       if (curve.bars) curve.bars->setPen(QPen(Theme::faded(colour, 150), 1));
     }
   }
-  if (legend) {
-    legend->setFont(theme->small);
-    legend->setTextColor(theme->text);
-    legend->setBrush(theme->surface);
+  if (m_legend) {
+    m_legend->setFont(theme->small);
+    m_legend->setTextColor(theme->text);
+    m_legend->setBrush(theme->surface);
   }
-  plot->replot(QCustomPlot::rpImmediateRefresh);
+  m_plot->replot(QCustomPlot::rpImmediateRefresh);
+  m_layer->update();
 }
 
-QPointF ParetoPlot::Parts::pixel(int point, int panel) const {
-  if (point < 0 || at(point) >= points.size() || panels.empty()) return {};
-  const auto spot = place(points[at(point)], panel);
-  const PanelPart& part = panels[at(panel)];
+QPointF ParetoPlot::pointOf(int point, int panel) const {
+  if (point < 0 || at(point) >= m_points.size() || m_panels.empty()) return {};
+  const auto spot = place(m_points[at(point)], panel);
+  const PanelPart& part = m_panels[at(panel)];
   return spot ? QPointF(part.x()->coordToPixel(spot->x()), part.y()->coordToPixel(spot->y())) : QPointF();
 }
 
-void ParetoPlot::Parts::paint(QPainter& painter) const {
+void ParetoPlot::paint(QPainter& painter) const {
   const auto theme = Theme::current();
   painter.setRenderHint(QPainter::Antialiasing);
-  for (std::size_t p = 0; p < panels.size(); ++p) {
-    for (const Curve& curve : panels[p].curves) {  // independent of the budget: a line across the panel
+  for (std::size_t p = 0; p < m_panels.size(); ++p) {
+    for (const Curve& curve : m_panels[p].curves) {  // independent of the budget: a line across the panel
       if (!curve.flat) continue;
-      const double y = panels[p].y()->coordToPixel(curve.graph->data()->constBegin()->value);
+      const double y = m_panels[p].y()->coordToPixel(curve.graph->data()->constBegin()->value);
       painter.setPen(QPen(seriesColour(curve.style, theme->dark), 1, Qt::DashLine));
-      painter.drawLine(QPointF(panels[p].rect->left(), y), QPointF(panels[p].rect->right(), y));
+      painter.drawLine(QPointF(m_panels[p].rect->left(), y), QPointF(m_panels[p].rect->right(), y));
     }
-    const QPointF at = pixel(marked, static_cast<int>(p));
+    const QPointF at = pointOf(m_marked, static_cast<int>(p));
     if (at.isNull()) continue;
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(theme->focus, 2));
@@ -300,64 +267,55 @@ void ParetoPlot::Parts::paint(QPainter& painter) const {
   }
 }
 
-ParetoPlot::ParetoPlot(QWidget* parent) : QWidget(parent), m(std::make_unique<Parts>()) {
+ParetoPlot::ParetoPlot(QWidget* parent) : QWidget(parent) {
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Pareto plot"));
   setToolTip(
       tr("Recall against budget and KL against bytes; the pointer or arrow keys mark a point, a click or Return shows "
          "its cells"));
-  m->plot = new SharpPlot(this);
-  m->plot->setFocusPolicy(Qt::NoFocus);
-  m->plot->setMouseTracking(true);
-  m->plot->installEventFilter(this);
-  m->layer = new PlotOverlay(this);
-  m->layer->draw = [this](QPainter& painter) { m->paint(painter); };
-  m->plot->plotLayout()->clear();
-  m->follow();
+  m_plot = new SharpPlot(this);
+  m_plot->setFocusPolicy(Qt::NoFocus);
+  m_plot->setMouseTracking(true);
+  m_plot->installEventFilter(this);
+  m_layer = new PlotOverlay(this);
+  m_layer->draw = [this](QPainter& painter) { paint(painter); };
+  m_plot->plotLayout()->clear();
+  follow();
 }
 
-ParetoPlot::~ParetoPlot() { m->plot->removeEventFilter(this); }
+ParetoPlot::~ParetoPlot() { m_plot->removeEventFilter(this); }
 
 void ParetoPlot::show(std::vector<SweepPoint> points, std::vector<std::string> series) {
-  m->points = std::move(points);
-  m->series = std::move(series);
-  m->marked = -1;
-  m->build();
-  m->layer->update();
+  m_points = std::move(points);
+  m_series = std::move(series);
+  m_marked = -1;
+  build();
+  m_layer->update();
 }
 
-const std::vector<SweepPoint>& ParetoPlot::points() const { return m->points; }
-int ParetoPlot::marked() const { return m->marked; }
-QPointF ParetoPlot::pointOf(int point, int panel) const { return m->pixel(point, panel); }
-
 void ParetoPlot::mark(int point) {
-  if (point == m->marked) return;
-  m->marked = point;
-  m->layer->update();
+  if (point == m_marked) return;
+  m_marked = point;
+  m_layer->update();
   emit hovered(point);
 }
 
-void ParetoPlot::follow() {
-  m->follow();
-  m->layer->update();
-}
-
 void ParetoPlot::resizeEvent(QResizeEvent*) {
-  m->plot->setGeometry(rect());
-  m->layer->setGeometry(rect());
-  if (m->wide != (width() >= kWide) || m->keyed != (width() >= kLegendFrom)) m->build();
+  m_plot->setGeometry(rect());
+  m_layer->setGeometry(rect());
+  if (m_wide != (width() >= kWide) || m_keyed != (width() >= kLegendFrom)) build();
   else {
-    m->fit();
-    m->plot->replot(QCustomPlot::rpImmediateRefresh);
+    fit();
+    m_plot->replot(QCustomPlot::rpImmediateRefresh);
   }
 }
 
 int ParetoPlot::nearest(const QPointF& at) const {
   int best = -1;
   double least = kReach;
-  for (int i = 0; i < static_cast<int>(m->points.size()); ++i)
+  for (int i = 0; i < static_cast<int>(m_points.size()); ++i)
     for (int panel : {0, 1}) {
-      const QPointF there = m->pixel(i, panel);
+      const QPointF there = pointOf(i, panel);
       const double far = there.isNull() ? kReach : std::hypot(there.x() - at.x(), there.y() - at.y());
       if (far < least) best = i, least = far;
     }
@@ -365,23 +323,23 @@ int ParetoPlot::nearest(const QPointF& at) const {
 }
 
 void ParetoPlot::keyPressEvent(QKeyEvent* event) {
-  const int last = static_cast<int>(m->points.size()) - 1;
+  const int last = static_cast<int>(m_points.size()) - 1;
   if (last < 0) return QWidget::keyPressEvent(event);
   switch (event->key()) {
-    case Qt::Key_Right: return mark(m->marked < 0 ? 0 : std::min(last, m->marked + 1));
-    case Qt::Key_Left: return mark(m->marked < 0 ? last : std::max(0, m->marked - 1));
+    case Qt::Key_Right: return mark(m_marked < 0 ? 0 : std::min(last, m_marked + 1));
+    case Qt::Key_Left: return mark(m_marked < 0 ? last : std::max(0, m_marked - 1));
     case Qt::Key_Home: return mark(0);
     case Qt::Key_End: return mark(last);
     case Qt::Key_Return:
     case Qt::Key_Enter:
-      if (m->marked >= 0) emit picked(m->marked);
+      if (m_marked >= 0) emit picked(m_marked);
       return;
     default: QWidget::keyPressEvent(event);
   }
 }
 
 bool ParetoPlot::eventFilter(QObject* watched, QEvent* event) {
-  if (watched != m->plot) return QWidget::eventFilter(watched, event);
+  if (watched != m_plot) return QWidget::eventFilter(watched, event);
   const auto* mouse = dynamic_cast<QMouseEvent*>(event);
   if (event->type() == QEvent::MouseMove && mouse) mark(nearest(mouse->position()));
   if (event->type() == QEvent::MouseButtonPress) setFocus();

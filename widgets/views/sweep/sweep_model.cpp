@@ -52,7 +52,7 @@ QString budgetText(const std::optional<SweepBudget>& budget) {
                        : QCoreApplication::translate("kvlab::SweepModel", "%1 tokens").arg(budget->value, 0, 'f', 0);
 }
 
-SweepModel::SweepModel(ColourOf colourOf, QObject* parent) : LineModel(parent), m_colourOf(colourOf) {
+SweepModel::SweepModel(QObject* parent) : LineModel(parent) {
   using Row = const SweepRow&;
   withLines(kBadRole, [](Row row) { return row.error.has_value(); });
   withLines(Qt::ToolTipRole,
@@ -108,7 +108,7 @@ SweepModel::Column& SweepModel::addMeasure(const char* id, const QString& title,
 QVariant SweepModel::swatch(const SweepRow& row) const {
   const auto found = std::find(m_series.begin(), m_series.end(), row.series());
   if (found == m_series.end()) return {};
-  return m_colourOf(static_cast<int>(found - m_series.begin()), Theme::current()->dark);
+  return seriesColour(static_cast<int>(found - m_series.begin()), Theme::current()->dark);
 }
 
 bool SweepModel::show(std::vector<SweepRow> given, std::vector<std::string> series) {

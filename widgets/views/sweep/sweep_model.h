@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Cells of a sweep, one line each. Owned by its view. GUI thread.
 #pragma once
-#include <QColor>
-
 #include "core/api/sweep_table.h"
 #include "widgets/table/column_model.h"
 
@@ -11,8 +9,7 @@ namespace kvlab {
 class SweepModel : public LineModel<SweepRow> {
   Q_OBJECT
  public:
-  using ColourOf = QColor (*)(int series, bool dark);
-  SweepModel(ColourOf colourOf, QObject* parent);
+  explicit SweepModel(QObject* parent);
   /// series: all names in the order of their colours. True if the columns are others now.
   bool show(std::vector<SweepRow> rows, std::vector<std::string> series);
   const std::vector<SweepRow>& rows() const { return lines(); }
@@ -27,7 +24,6 @@ class SweepModel : public LineModel<SweepRow> {
 
   void setExpressions(std::vector<std::string> expressions);
 
-  ColourOf m_colourOf;
   std::vector<std::string> m_series, m_expressions;
   std::ptrdiff_t m_fixed = 0;  // columns before those of the expressions
 };

@@ -22,18 +22,12 @@ constexpr int kCellsBeside = 900;  // cells are beside the plot from this width 
 
 QString promptsOf(const SweepPoint& point) { return QString::fromStdString(point.prompts + ", asked " + point.ask); }
 
-QString duration(double seconds) {
-  const auto whole = static_cast<qint64>(seconds + 0.5);
-  if (whole >= 3600) return QObject::tr("%1 h %2 min").arg(whole / 3600).arg(whole / 60 % 60);
-  return whole >= 60 ? QObject::tr("%1 min %2 s").arg(whole / 60).arg(whole % 60) : QObject::tr("%1 s").arg(whole);
-}
-
 QString percent(double value) { return QString::number(value * 100, 'f', 1); }
 
 }  // namespace
 
 SweepView::SweepView(InspectorContext& context, QWidget* parent)
-    : InspectorView(context, parent), m_source(SweepSource::of(context)), m_model(new SweepModel(seriesColour, this)) {
+    : InspectorView(context, parent), m_source(SweepSource::of(context)), m_model(new SweepModel(this)) {
   makeStrip();
   makeBody();
   // A hidden view waits for the end of a sweep.
@@ -106,15 +100,15 @@ void SweepView::makeBody() {
   };
   connect(m_table, &DataTable::chosen, this, markOf);
   connect(m_table, &DataTable::hovered, this, markOf);
-  m_asSession = addViewAction(tr("Open as Session"),
-                              tr("Open a session with the settings of the chosen cell, which reads its first story"));
-  setObstacle(m_asSession,
-              [this] { return m_table->currentIndex().isValid() ? QString() : tr("no cell of a sweep is chosen"); });
-  connect(m_asSession, &QAction::triggered, this, [this] {
+  const auto open = [this] {
     const QModelIndex index = m_table->currentIndex();
     if (!index.isValid()) return;
     context().runCommand(QStringLiteral("open_sweep_cell"), {{"cell", m_model->rows()[at(index.row())].index}});
-  });
+  };
+  setObstacle(
+      addViewAction(tr("Open as Session"),
+                    tr("Open a session with the settings of the chosen cell, which reads its first story"), open),
+      [this] { return m_table->currentIndex().isValid() ? QString() : tr("no cell of a sweep is chosen"); });
 }
 
 bool SweepView::passes(const SweepPoint& point) const {
@@ -140,7 +134,8 @@ QString SweepView::state() const {
   if (!m_shown->running && m_shown->total > static_cast<std::int64_t>(m_shown->rows.size()))
     text += tr(" of %1").arg(m_shown->total);
   if (failed) text += tr(", %1 failed").arg(failed);
-  if (m_shown->running && m_shown->left >= 0) text += tr(", %1 left").arg(duration(m_shown->left));
+  if (m_shown->running && m_shown->left >= 0)
+    text += tr(", %1 left").arg(formatDuration(static_cast<qint64>(m_shown->left + 0.5)));
   return text;
 }
 
@@ -176,9 +171,7 @@ void SweepView::refresh() {
   setEmpty(any ? QString() : tr("Recall against budget, and KL against bytes, over policies and seeds"), how);
   m_state->setText(state());
   m_state->setToolTip(m_shown ? QString::fromStdString(m_shown->place) : QString());
-  for (QWidget* one :
-       {static_cast<QWidget*>(m_prompts), static_cast<QWidget*>(m_filter), static_cast<QWidget*>(m_export)})
-    one->setEnabled(any);
+  for (QWidget* one : std::initializer_list<QWidget*>{m_prompts, m_filter, m_export}) one->setEnabled(any);
   std::vector<std::string> series;
   std::vector<SweepPoint> points;
   std::vector<SweepRow> rows;

@@ -44,7 +44,6 @@ class SweepView : public InspectorView {
   QComboBox* m_prompts = nullptr;
   QLineEdit* m_filter = nullptr;
   QToolButton* m_export = nullptr;
-  QAction* m_asSession = nullptr;
   SweepShownPtr m_shown;
   bool m_taken = false;              // m_shown was asked for
   std::vector<SweepPoint> m_points;  // points of all prompt sets

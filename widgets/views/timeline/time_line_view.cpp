@@ -55,35 +55,30 @@ void TimeLineView::makeStrip() {
 }
 
 void TimeLineView::makeActions() {
-  const auto add = [this](const QString& text, const QString& tip, auto slot) {
-    QAction* action = addViewAction(text, tip);
-    connect(action, &QAction::triggered, this, slot);
-    return action;
-  };
-  QAction* here =
-      add(tr("Go here"), tr("Show this tick in all views, or go to it if it is of another branch (click)"), [this] {
+  QAction* here = addViewAction(
+      tr("Go here"), tr("Show this tick in all views, or go to it if it is of another branch (click)"), [this] {
         const CanvasCell cell = m_line->menuCell();
         if (cell.line >= 0) go(cell.line, cell.item < 0 ? m_tree.tick(m_tree.lanes()[at(cell.line)].tip) : cell.item);
       });
-  add(tr("Show row events"), tr("List what happened to the focused row, in Row history"),
-      [this] { context().runCommand("show_history", json::object()); });
-  QAction* line =
-      add(tr("Copy script line"), tr("Copy the line of a script that goes to this tick"), &TimeLineView::copyLine);
+  addViewAction(tr("Show row events"), tr("List what happened to the focused row, in Row history"),
+                [this] { context().runCommand("show_history", json::object()); });
+  QAction* line = addViewAction(tr("Copy script line"), tr("Copy the line of a script that goes to this tick"),
+                                [this] { copyLine(); });
   for (QAction* one : {here, line})
     setObstacle(one, [this] { return m_line->menuCell().line < 0 ? tr("no tick is under the pointer") : QString(); });
-  QAction* limits = add(tr("Limit to visible ticks"), tr("Show only the ticks in sight in all views over ticks"),
-                        [this] { limit(m_line->ticksInSight()); });
-  QAction* all = add(tr("All ticks"), tr("Show all ticks in all views again"),
-                     [this] { context().runCommand("all_ticks", json::object()); });
+  QAction* limits =
+      addViewAction(tr("Limit to visible ticks"), tr("Show only the ticks in sight in all views over ticks"),
+                    [this] { limit(m_line->ticksInSight()); });
+  QAction* all = addViewAction(tr("All ticks"), tr("Show all ticks in all views again"),
+                               [this] { context().runCommand("all_ticks", json::object()); });
   setObstacle(limits, [this] { return isEmpty() ? tr("there are no ticks") : QString(); });
   setObstacle(all, [this] { return context().tickLimits() ? QString() : tr("all ticks are shown"); });
-  QAction* fit = add(tr("Show all"), tr("Show the whole time line (0, or double click)"), [this] {
+  QAction* fit = addViewAction(tr("Show all"), tr("Show the whole time line (0, or double click)"), [this] {
     m_line->fit();
     sayRange();
   });
-  m_limit = stripButton(tr("Limit"), limits->text(), limits->toolTip());
+  m_limit = stripButton(tr("Limit"), limits->text(), limits->toolTip(), "limit_ticks");
   m_limit->setAutoRaise(true);
-  setCommand(m_limit, "limit_ticks");
   connect(m_limit, &QToolButton::clicked, limits, &QAction::trigger);
   connect(stripTool(tr("Fit"), fit->toolTip()), &QToolButton::clicked, fit, &QAction::trigger);
 }
@@ -120,9 +115,7 @@ void TimeLineView::makeRange() {
              }});
 }
 
-bool TimeLineView::ready() const {
-  return InspectorView::ready() && !m_ask.waiting() && !m_rowAsk.waiting() && !m_late;
-}
+bool TimeLineView::ready() const { return InspectorView::ready() && !m_late; }
 
 void TimeLineView::onSession() {
   m_tree.clear();
@@ -173,7 +166,6 @@ void TimeLineView::take(const Result<json>& reply) {
     if (inUse() || again) ask();
   }
   refresh();
-  emit readyChanged();
 }
 
 void TimeLineView::askRow() {
@@ -206,7 +198,6 @@ void TimeLineView::takeRow(const Result<json>& reply) {
       marks.push_back({memberOr(one, "tick", std::int64_t{0}), sortOfEvent(event), event + where});
     }
   m_line->setMarks("row", std::move(marks));
-  emit readyChanged();
 }
 
 void TimeLineView::showBreakpoints() {
@@ -249,8 +240,6 @@ void TimeLineView::refresh() {
                                    counted(static_cast<qint64>(m_tree.lanes().size()), tr("branch"), tr("branches"))));
 }
 
-bool TimeLineView::isNear(int entry) const { return m_tree.leadsTo(entry, m_tree.current()); }
-
 json TimeLineView::placeOf(int lane, std::int64_t tick) const {
   const int entry = m_tree.entryAt(lane, tick);
   json out{{"tick", m_tree.tick(entry)}};
@@ -261,7 +250,7 @@ json TimeLineView::placeOf(int lane, std::int64_t tick) const {
 
 void TimeLineView::go(int lane, std::int64_t tick) {
   const int entry = m_tree.entryAt(lane, tick);
-  if (isNear(entry)) return clickTick(Tick(m_tree.tick(entry)));
+  if (m_tree.leadsTo(entry, m_tree.current())) return clickTick(Tick(m_tree.tick(entry)));
   context().runCommand("go_to_tick", placeOf(lane, tick));
 }
 

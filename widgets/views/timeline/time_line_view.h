@@ -39,9 +39,8 @@ class TimeLineView : public InspectorView {
   void showBreakpoints();
   void showNotes();
   void refresh();
+  /// Shows a tick of a lane while the session stays, if it lies behind the present state; else goes there.
   void go(int lane, std::int64_t tick);
-  /// The tick of a lane is shown while the session stays: it lies behind the present state.
-  bool isNear(int entry) const;
   /// Arguments of the command that goes to a tick of a lane; the branch only where it is another one.
   nlohmann::json placeOf(int lane, std::int64_t tick) const;
   void limit(TickRange range);

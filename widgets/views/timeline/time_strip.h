@@ -70,10 +70,8 @@ class TimeStrip : public AxisCanvas {
   QStringList markWords(std::int64_t first, std::int64_t last) const;
   std::vector<LegendEntry> legend(const Theme& theme) const;
 
-  // In time_strip_paint.cpp.
   void paintLimits(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintElbows(QPainter& painter, const Parts& parts, const Theme& theme) const;
-  void paintLane(QPainter& painter, const Parts& parts, int lane, const Theme& theme) const;
   void paintLine(QPainter& painter, const Parts& parts, int lane, const Theme& theme) const;
   void paintLeft(QPainter& painter, const Parts& parts, int lane, const Theme& theme) const;
   void paintEditMarks(QPainter& painter, const Parts& parts, int lane, const Theme& theme) const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The wLOD tree as an icicle diagram over the time line: LOD2 above LOD1 above tokens. Every complete node is a faint
 // box at its level; entries of the working context, one over each moment, are filled. If boxes share a pixel, the most
-// important mark is shown. Owned by WlodTreeView; painted in wlod_paint.cpp. GUI thread. Device-independent pixels.
+// important mark is shown. Owned by WlodTreeView. GUI thread. Device-independent pixels.
 #pragma once
 #include <memory>
 #include <optional>

@@ -23,30 +23,37 @@ void tintValue(QLabel* label, Tone tone) {
 }
 }  // namespace
 
-FactBar::FactBar(QWidget* parent) : QWidget(parent) {
-  setFixedHeight(9);
-  setMinimumWidth(60);
-}
-
-void FactBar::show(std::vector<FactShare> shares) {
-  m_shares = std::move(shares);
-  update();
-}
-
-void FactBar::paintEvent(QPaintEvent*) {
-  QPainter painter(this);
-  const auto theme = Theme::current();
-  painter.fillRect(rect(), theme->sunken);
-  double left = 0;
-  for (const FactShare& share : m_shares) {
-    if (!(share.part > 0)) continue;
-    const double wide = std::max(2.0, std::round(share.part * width()));
-    paintShare(painter, QRectF(left, 0, std::min(wide, width() - left), height()), share.of, *theme);
-    left += wide;
+/// Shares of a whole, side by side, in the colours and patterns of the icicle.
+class FactBar : public QWidget {
+ public:
+  explicit FactBar(QWidget* parent) : QWidget(parent) {
+    setFixedHeight(9);
+    setMinimumWidth(60);
   }
-  painter.setPen(theme->border);
-  painter.drawRect(rect().adjusted(0, 0, -1, -1));
-}
+  void show(std::vector<FactShare> shares) {
+    m_shares = std::move(shares);
+    update();
+  }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QPainter painter(this);
+    const auto theme = Theme::current();
+    painter.fillRect(rect(), theme->sunken);
+    double left = 0;
+    for (const FactShare& share : m_shares) {
+      if (!(share.part > 0)) continue;
+      const double wide = std::max(2.0, std::round(share.part * width()));
+      paintShare(painter, QRectF(left, 0, std::min(wide, width() - left), height()), share.of, *theme);
+      left += wide;
+    }
+    painter.setPen(theme->border);
+    painter.drawRect(rect().adjusted(0, 0, -1, -1));
+  }
+
+ private:
+  std::vector<FactShare> m_shares;
+};
 
 WlodFactList::WlodFactList(QWidget* parent)
     : QScrollArea(parent), m_inner(new QWidget), m_grid(new QGridLayout(m_inner)) {

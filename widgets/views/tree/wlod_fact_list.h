@@ -12,19 +12,7 @@ class QLabel;
 
 namespace kvlab {
 
-/// Shares of a whole, side by side, in the colours and patterns of the icicle.
-class FactBar : public QWidget {
-  Q_OBJECT
- public:
-  explicit FactBar(QWidget* parent);
-  void show(std::vector<FactShare> shares);
-
- protected:
-  void paintEvent(QPaintEvent* event) override;
-
- private:
-  std::vector<FactShare> m_shares;
-};
+class FactBar;
 
 class WlodFactList : public QScrollArea {
   Q_OBJECT

@@ -51,6 +51,12 @@ void WlodCanvas::paintTail(QPainter& painter, const Parts& p, const Theme& theme
 /// arrow to it. Returns the area of the text.
 QRectF WlodCanvas::paintBracket(QPainter& painter, const QRect& lane, Moments span, const QStringList& texts,
                                 const QColor& colour, bool dashed, const QRectF& taken) const {
+  const auto write = [&](const QRectF& room, const QString& text) {
+    painter.fillRect(room.adjusted(-2, 1, 2, -1), Theme::current()->surface);
+    painter.setPen(colour);
+    painter.drawText(room, Qt::AlignVCenter, text);
+    return room;
+  };
   if (axis().pixel(span.end) <= 0 || axis().pixel(span.begin) >= axis().extent) {  // not visible: point to it
     if (texts.empty()) return {};
     const bool before = axis().pixel(span.end) <= 0;
@@ -58,11 +64,7 @@ QRectF WlodCanvas::paintBracket(QPainter& painter, const QRect& lane, Moments sp
     painter.setFont(Theme::current()->small);
     const int wide = painter.fontMetrics().horizontalAdvance(text) + 1;
     const QRectF room(before ? lane.left() + 2 : lane.right() - 2 - wide, lane.top(), wide, lane.height());
-    if (room.adjusted(-6, 0, 6, 0).intersects(taken)) return {};
-    painter.fillRect(room.adjusted(-2, 1, 2, -1), Theme::current()->surface);
-    painter.setPen(colour);
-    painter.drawText(room, Qt::AlignVCenter, text);
-    return room;
+    return room.adjusted(-6, 0, 6, 0).intersects(taken) ? QRectF() : write(room, text);
   }
   const double left = lane.left() + std::clamp(std::round(axis().pixel(span.begin)), -4.0, axis().extent),
                right = std::max(left + 3, lane.left() + std::min(axis().extent, std::round(axis().pixel(span.end))));
@@ -77,12 +79,8 @@ QRectF WlodCanvas::paintBracket(QPainter& painter, const QRect& lane, Moments sp
     const int wide = painter.fontMetrics().horizontalAdvance(text);
     for (const double from : {right + 5, left - 5 - wide}) {
       const QRectF room(from, lane.top(), wide + 1, lane.height());
-      if (room.left() < lane.left() || room.right() > lane.right() || room.adjusted(-6, 0, 6, 0).intersects(taken))
-        continue;
-      painter.fillRect(room.adjusted(-2, 1, 2, -1), Theme::current()->surface);
-      painter.setPen(colour);
-      painter.drawText(room, Qt::AlignVCenter, text);
-      return room;
+      const bool fits = room.left() >= lane.left() && room.right() <= lane.right();
+      if (fits && !room.adjusted(-6, 0, 6, 0).intersects(taken)) return write(room, text);
     }
   }
   return {};

@@ -40,15 +40,12 @@ void WlodTreeView::makeStrip() {
   m_colour->setSizeAdjustPolicy(QComboBox::AdjustToContents);  // the text of "auto" depends on the state
   addOption("colour", {"auto", "change", "score", "attention", "level", "map"}, m_colour, [this] { showColour(); });
   m_state = stripLabel({}, 1);
-  m_expand = stripButton(tr("Expand"), tr("Expand"), {});
-  m_collapse = stripButton(tr("Collapse"), tr("Collapse"), {});
-  m_refocus = stripButton(tr("Refocus"), tr("Refocus"), {});
+  m_expand = stripButton(tr("Expand"), tr("Expand"), {}, "wlod_expand");
+  m_collapse = stripButton(tr("Collapse"), tr("Collapse"), {}, "wlod_collapse");
+  m_refocus = stripButton(tr("Refocus"), tr("Refocus"), {}, "wlod_refocus");
   m_begin = stripButton(tr("Open a wLOD Session…"), tr("Open a wLOD Session"),
                         tr("Begin the form of a new session with wLOD on"));
   runsCommand(m_begin, context(), "new_wlod_session");
-  setCommand(m_expand, "wlod_expand");
-  setCommand(m_collapse, "wlod_collapse");
-  setCommand(m_refocus, "wlod_refocus");
   connect(m_expand, &QToolButton::clicked, this, [this] {
     if (m_tree && m_canvas->selected()) ask(m_tree->expansion(*m_canvas->selected()));
   });
@@ -107,7 +104,7 @@ QWidget* WlodTreeView::makePanel(QWidget* parent) {
   connect(m_tabs, &QTabBar::currentChanged, m_pages, &QStackedWidget::setCurrentIndex);
   connect(m_tabs, &QTabBar::tabBarClicked, this, [this](int page) {
     if (page < 0) return;
-    showPage(static_cast<Page>(page));
+    m_tabs->setCurrentIndex(page);
     sayOption("panel");
   });
   connect(m_rounds, &WlodRounds::roundPicked, this, [this] {
@@ -123,15 +120,15 @@ QWidget* WlodTreeView::makePanel(QWidget* parent) {
 }
 
 void WlodTreeView::makeActions() {
-  m_expandAction = addViewAction(tr("Expand"), tr("Replace the selected gist by its 32 children"), Qt::Key_E);
-  m_collapseAction = addViewAction(tr("Collapse"), tr("Replace the selected block of 32 by its gist"), Qt::Key_C);
-  m_refocusAction = addViewAction(tr("Refocus"), tr("Let the focus allocator decide now"), Qt::Key_R);
-  connect(m_expandAction, &QAction::triggered, m_expand, &QToolButton::click);
-  connect(m_collapseAction, &QAction::triggered, m_collapse, &QToolButton::click);
-  connect(m_refocusAction, &QAction::triggered, m_refocus, &QToolButton::click);
+  m_expandAction = addViewAction(
+      tr("Expand"), tr("Replace the selected gist by its 32 children"), [this] { m_expand->click(); }, Qt::Key_E);
+  m_collapseAction = addViewAction(
+      tr("Collapse"), tr("Replace the selected block of 32 by its gist"), [this] { m_collapse->click(); }, Qt::Key_C);
+  m_refocusAction = addViewAction(
+      tr("Refocus"), tr("Let the focus allocator decide now"), [this] { m_refocus->click(); }, Qt::Key_R);
 }
 
-bool WlodTreeView::ready() const { return InspectorView::ready() && !m_edit.waiting() && !m_tiles.waiting(); }
+bool WlodTreeView::ready() const { return InspectorView::ready() && !m_tiles.waiting(); }
 
 void WlodTreeView::onSnapshot() {
   const bool any = shown() && shown()->wlod,
@@ -181,8 +178,6 @@ void WlodTreeView::takeValues() {
         {context().quantity(), m_tiles.best(context().quantity()), context().scale(context().quantity())});
   emit readyChanged();
 }
-
-void WlodTreeView::showPage(Page page) { m_tabs->setCurrentIndex(static_cast<int>(page)); }
 
 /// Selects the node of the shared focus, if that is an entry or a token of the time line.
 void WlodTreeView::onFocus() {
@@ -281,7 +276,6 @@ void WlodTreeView::send(const char* command, const nlohmann::json& args) {
   m_edit.run(QLatin1String(command), args, [this](const Result<nlohmann::json>& reply) {
     if (const std::optional<Error> refused = refusalOf(reply)) say(QString::fromStdString(refused->text()));
     buttons();
-    emit readyChanged();
   });
   buttons();
 }
@@ -302,7 +296,7 @@ void WlodTreeView::makeOptions() {
   addOption({"panel", page, [this](const Json& value) -> std::string {
                const auto* const found = std::find(std::begin(kPages), std::end(kPages), value);
                if (found == std::end(kPages)) return useOneOf({std::begin(kPages), std::end(kPages)});
-               showPage(static_cast<Page>(found - std::begin(kPages)));
+               m_tabs->setCurrentIndex(static_cast<int>(found - std::begin(kPages)));
                return {};
              }});
   addOption({"round", [this] { return m_rounds->chosen() ? Json(*m_rounds->chosen()) : Json(); },

@@ -31,7 +31,6 @@ class WlodTreeView : public InspectorView {
   void onTheme() override;
 
  private:
-  enum class Page { Edit, Rounds };
   void makeStrip();
   void makeBody();
   void makeActions();
@@ -39,7 +38,6 @@ class WlodTreeView : public InspectorView {
   QWidget* makePanel(QWidget* parent);
   void showColour();
   void takeValues();
-  void showPage(Page page);
   void pick(TreeNode node);
   void ask(const TreeEdit& edit);
   void refocus();

@@ -2,11 +2,38 @@
 // Watches: expressions whose values the engine publishes with every tick. Typed below the table, removed with Del; the
 // newest snapshot says which there are, whoever set them. GUI thread.
 #pragma once
+#include "core/api/snapshot.h"
 #include "widgets/base/inspector_view.h"
-#include "widgets/table/data_table.h"
-#include "widgets/views/watches/watch_model.h"
+#include "widgets/table/column_model.h"
 
 namespace kvlab {
+
+struct WatchLine {
+  WatchView now;
+  QString shown;               // the value in the shown tick; empty = it was not watched then
+  std::vector<double> course;  // [last ticks, oldest first] numbers, and flags as 0 and 1; NaN = not known
+};
+
+QString watchText(const decltype(WatchView::value)& value);
+
+/// Watches as a table: the expression, its value now and in the shown tick, and its course over the last ticks.
+class WatchModel : public LineModel<WatchLine> {
+  Q_OBJECT
+ public:
+  static constexpr std::size_t kTicks = 256;  // the most ticks of a course
+  enum Role { CourseRole = Qt::UserRole + 70 };
+
+  explicit WatchModel(QObject* parent);
+  void show(const std::vector<SnapshotPtr>& history, const SnapshotPtr& shown);
+};
+
+/// Paints a course as a line from the left to the right of its cell, the last value as a dot.
+class CourseDelegate : public DataDelegate {
+  Q_OBJECT
+ public:
+  using DataDelegate::DataDelegate;
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+};
 
 class WatchesView : public InspectorView {
   Q_OBJECT
