@@ -31,7 +31,14 @@ ColourTable colourTable(MapKind kind, const Theme& theme);
 inline QColor colourAt(const ColourTable& table, double share) {
   return QColor(table[at(std::max<long>(kFirstColour, 1 + std::lround(share * 254)))]);
 }
-MapKind mapKindFor(Quantity quantity);
+
+/// How views show a quantity.
+struct QuantityLook {
+  MapKind map;
+  ScaleChoice::Curve curve;  // the usual one
+  const char* help;          // its meaning, and what it needs
+};
+const QuantityLook& lookOf(Quantity quantity);
 
 /// The quantity's title for use within a sentence: "drift of V", "K norm".
 QString titleInText(Quantity quantity);

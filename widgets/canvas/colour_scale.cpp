@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "core/api/snapshot.h"
+#include "widgets/canvas/colour_map.h"
 
 namespace kvlab {
 namespace {
@@ -21,23 +22,6 @@ float bitsOf(float value) { return static_cast<float>(std::bit_cast<std::int32_t
 
 /// Grows with the distance from the low end.
 std::size_t rankKey(float distance) { return std::bit_cast<std::uint32_t>(std::max(distance, 0.0f)) >> kDropped; }
-
-Curve usualCurve(Quantity quantity) {
-  switch (quantity) {
-    case Quantity::Surprise: return Curve::Root;
-    case Quantity::Received:
-    case Quantity::Score: return Curve::Rank;
-    case Quantity::Attention:
-    case Quantity::DriftK:
-    case Quantity::QuantK:
-    case Quantity::QuantV:
-    case Quantity::QuantLogit:
-    case Quantity::DifferenceK:
-    case Quantity::DifferenceV:
-    case Quantity::DriftV: return Curve::Log;
-    default: return Curve::Linear;
-  }
-}
 
 struct Extent {
   float low = INFINITY, high = -INFINITY;  // range of finite values; low > high = there are none
@@ -97,7 +81,7 @@ void setCurve(ColourScale& scale, Values values, const Extent& extent) {
 }
 
 ColourScale makeScale(Quantity quantity, Values values, const ScaleChoice& choice) {
-  ColourScale scale{quantity, 0, 1, choice.curve == Curve::Usual ? usualCurve(quantity) : choice.curve};
+  ColourScale scale{quantity, 0, 1, choice.curve == Curve::Usual ? lookOf(quantity).curve : choice.curve};
   if (quantity == Quantity::Staleness) scale.high = kExactnessLabels - 1;
   if (isCategorical(quantity)) return scale.curve = Curve::Linear, scale;
   Extent extent;
