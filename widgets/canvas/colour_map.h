@@ -63,8 +63,6 @@ QString legendWords(const ColourLegend& legend);
 /// Paints a legend of one line: low end, bar, high end, and the words that there is room for; or named swatches; or, if
 /// all cells have one value, one swatch with an explanation. Returns its width.
 int paintLegend(QPainter& painter, const QRect& area, const ColourLegend& legend, const Theme& theme);
-/// Explanation next to a colour map of a single value.
-QString onlyValueText(Quantity quantity, float value);
 /// Colours of a quantity at kFirstColour..255.
 ColourTable colourTable(Quantity quantity, const Theme& theme);
 /// Hatching for cells whose row is gone, dots for cells that nobody measured.
