@@ -15,24 +15,10 @@
 
 #include "widgets/base/inspector_view.h"
 #include "widgets/base/panes.h"
-#include "widgets/base/theme.h"
 
 namespace kvlab {
 namespace {
 constexpr int kMoreWidth = 22;  // width of the mark that counts hidden columns
-
-QColor toneColour(Tone tone, const Theme& theme) {
-  switch (tone) {
-    case Tone::Muted: return theme.muted;
-    case Tone::Faint: return theme.faint;
-    case Tone::Ghost: return theme.ghost;
-    case Tone::Accent: return theme.accent;
-    case Tone::Ok: return theme.ok;
-    case Tone::Warning: return theme.warning;
-    case Tone::Error: return theme.error;
-    default: return theme.text;
-  }
-}
 
 /// On the background of a selected line faint text is shown one step stronger.
 Tone shownTone(const QModelIndex& index, bool selected) {
@@ -52,21 +38,6 @@ void drawCell(QPainter& painter, const QRect& area, int align, const QString& te
   const int free = area.width() - wide;
   const int x = area.left() + (align & Qt::AlignRight ? free : align & Qt::AlignHCenter ? free / 2 : 0);
   painter.drawText(x, area.top() + (area.height() - line.height()) / 2 + line.ascent(), shown);
-}
-
-void paintBack(QPainter& painter, const QStyleOptionViewItem& option, const QModelIndex& index, const Theme& theme) {
-  const bool bad = index.data(kBadRole).toBool();
-  if (bad) painter.fillRect(option.rect, Theme::mix(theme.surface, theme.error, 0.16));
-  if (option.state & QStyle::State_Selected)
-    painter.fillRect(option.rect,
-                     bad ? Theme::mix(theme.surface, theme.error, theme.dark ? 0.34 : 0.3) : theme.selection);
-  else if (option.state & QStyle::State_MouseOver) painter.fillRect(option.rect, Theme::faded(theme.accent, 28));
-  const auto fill = index.data(kFillRole).value<QColor>();
-  if (fill.isValid()) painter.fillRect(option.rect, fill);
-  if (bad && index.column() == 0)
-    painter.fillRect(QRect(option.rect.left(), option.rect.top(), 3, option.rect.height()), theme.error);
-  if (index.data(kRuleRole).toBool())
-    painter.fillRect(QRect(option.rect.left(), option.rect.top(), 1, option.rect.height()), theme.border);
 }
 
 /// A header that leaves room for the mark of hidden columns.
@@ -114,6 +85,34 @@ Tone toneOfEvent(const QString& event) {
                                               {"damage found", Tone::Error},
                                               {"damaged", Tone::Error}};
   return kTones.value(event, Tone::Muted);
+}
+
+QColor toneColour(Tone tone, const Theme& theme) {
+  switch (tone) {
+    case Tone::Muted: return theme.muted;
+    case Tone::Faint: return theme.faint;
+    case Tone::Ghost: return theme.ghost;
+    case Tone::Accent: return theme.accent;
+    case Tone::Ok: return theme.ok;
+    case Tone::Warning: return theme.warning;
+    case Tone::Error: return theme.error;
+    default: return theme.text;
+  }
+}
+
+void paintBack(QPainter& painter, const QStyleOptionViewItem& option, const QModelIndex& index, const Theme& theme) {
+  const bool bad = index.data(kBadRole).toBool();
+  if (bad) painter.fillRect(option.rect, Theme::mix(theme.surface, theme.error, 0.16));
+  if (option.state & QStyle::State_Selected)
+    painter.fillRect(option.rect,
+                     bad ? Theme::mix(theme.surface, theme.error, theme.dark ? 0.34 : 0.3) : theme.selection);
+  else if (option.state & QStyle::State_MouseOver) painter.fillRect(option.rect, Theme::faded(theme.accent, 28));
+  const auto fill = index.data(kFillRole).value<QColor>();
+  if (fill.isValid()) painter.fillRect(option.rect, fill);
+  if (bad && index.column() == 0)
+    painter.fillRect(QRect(option.rect.left(), option.rect.top(), 3, option.rect.height()), theme.error);
+  if (index.data(kRuleRole).toBool())
+    painter.fillRect(QRect(option.rect.left(), option.rect.top(), 1, option.rect.height()), theme.border);
 }
 
 void DataDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {

@@ -293,14 +293,8 @@ void ComposeView::mark() {
 void ComposeView::say(const QString& text, Tone tone) {
   m_tone = tone;
   m_doneAt.reset();
-  const auto look = theme();
   QPalette colours = m_message->palette();
-  colours.setColor(QPalette::WindowText,
-                   tone == Tone::Error         ? look->error
-                       : tone == Tone::Warning ? look->warning
-                       : tone == Tone::Ok      ? look->ok
-                       : tone == Tone::Faint   ? look->faint
-                                               : look->text);
+  colours.setColor(QPalette::WindowText, toneColour(tone, *theme()));
   m_message->setPalette(colours);
   const QString sign = tone == Tone::Error ? QStringLiteral("✗ ")
       : tone == Tone::Warning              ? QStringLiteral("⚠ ")

@@ -3,6 +3,7 @@
 
 #include <QMouseEvent>
 #include <QPainter>
+#include <QStyledItemDelegate>
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
@@ -91,51 +92,58 @@ void TimelineHeader::mouseDoubleClickEvent(QMouseEvent* event) {
   else QHeaderView::mouseDoubleClickEvent(event);
 }
 
-TimelineDelegate::TimelineDelegate(const TimelineHeader& header, QObject* parent)
-    : QStyledItemDelegate(parent), m_header(header) {}
+namespace {
+class TimelineDelegate : public QStyledItemDelegate {
+ public:
+  TimelineDelegate(const TimelineHeader& header, QObject* parent) : QStyledItemDelegate(parent), m_header(header) {}
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    QStyledItemDelegate::paint(painter, option, index);
+    const auto& model = static_cast<const EventModel&>(*index.model());
+    const EventNode& node = *model.node(index);
+    const auto theme = Theme::current();
+    const QRectF area = QRectF(option.rect).adjusted(kInset, 6, -kInset, -6);
+    painter->save();
+    painter->setClipRect(option.rect);
+    paintGrid(*painter, m_header.axis, area, option.rect, *theme);
+    if (node.us > 0) paintBars(*painter, node, model.tree(), m_header.axis, area, *theme);
+    painter->restore();
+  }
 
-void TimelineDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
-  QStyledItemDelegate::paint(painter, option, index);
-  const auto* model = qobject_cast<const EventModel*>(index.model());
-  const EventNode* node = model ? model->node(index) : nullptr;
-  if (!node) return;
-  const auto theme = Theme::current();
-  const QRectF area = QRectF(option.rect).adjusted(kInset, 6, -kInset, -6);
-  painter->save();
-  painter->setClipRect(option.rect);
-  paintGrid(*painter, m_header.axis, area, option.rect, *theme);
-  if (node->us > 0) paintBars(*painter, *node, model->tree(), m_header.axis, area, *theme);
-  painter->restore();
-}
+ private:
+  const TimelineHeader& m_header;
+};
 
-void EventNameDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
-  const auto* model = qobject_cast<const EventModel*>(index.model());
-  const EventNode* node = model ? model->node(index) : nullptr;
-  if (!node) return QStyledItemDelegate::paint(painter, option, index);
-  const auto theme = Theme::current();
-  QStyleOptionViewItem blank = option;
-  initStyleOption(&blank, index);
-  blank.text.clear();
-  const QWidget* widget = option.widget;
-  widget->style()->drawControl(QStyle::CE_ItemViewItem, &blank, painter, widget);
-  painter->save();
-  painter->setFont(node->kind == EventKind::TickNode ? theme->strong : theme->ui);
-  const QVariant wrong = index.data(Qt::ForegroundRole);
-  const QString name = (wrong.isValid() ? QStringLiteral("✕ ") : QString()) + node->name;
-  painter->setPen(wrong.isValid() ? theme->error : theme->text);
-  QRect inner = option.rect.adjusted(4, 0, -4, 0);
-  painter->drawText(inner, Qt::AlignVCenter, name);
-  inner.setLeft(inner.left() + painter->fontMetrics().horizontalAdvance(name) + Theme::kMedium);
-  painter->setFont(theme->small);
-  painter->setPen(node->kind == EventKind::TickNode ? theme->error : theme->faint);
-  painter->drawText(inner, Qt::AlignVCenter,
-                    painter->fontMetrics().elidedText(node->detail, Qt::ElideRight, inner.width()));
-  painter->restore();
-}
-
-QSize EventNameDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const {
-  return {QStyledItemDelegate::sizeHint(option, index).width(), Theme::kRow};
-}
+/// Paints an event's name and, muted, its detail; lines have the height of table lines.
+class EventNameDelegate : public QStyledItemDelegate {
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    const EventNode& node = *static_cast<const EventModel&>(*index.model()).node(index);
+    const auto theme = Theme::current();
+    QStyleOptionViewItem blank = option;
+    initStyleOption(&blank, index);
+    blank.text.clear();
+    const QWidget* widget = option.widget;
+    widget->style()->drawControl(QStyle::CE_ItemViewItem, &blank, painter, widget);
+    painter->save();
+    painter->setFont(node.kind == EventKind::TickNode ? theme->strong : theme->ui);
+    const QVariant wrong = index.data(Qt::ForegroundRole);
+    const QString name = (wrong.isValid() ? QStringLiteral("✕ ") : QString()) + node.name;
+    painter->setPen(wrong.isValid() ? theme->error : theme->text);
+    QRect inner = option.rect.adjusted(4, 0, -4, 0);
+    painter->drawText(inner, Qt::AlignVCenter, name);
+    inner.setLeft(inner.left() + painter->fontMetrics().horizontalAdvance(name) + Theme::kMedium);
+    painter->setFont(theme->small);
+    painter->setPen(node.kind == EventKind::TickNode ? theme->error : theme->faint);
+    painter->drawText(inner, Qt::AlignVCenter,
+                      painter->fontMetrics().elidedText(node.detail, Qt::ElideRight, inner.width()));
+    painter->restore();
+  }
+  QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    return {QStyledItemDelegate::sizeHint(option, index).width(), Theme::kRow};
+  }
+};
+}  // namespace
 
 TimelineTree::TimelineTree(QWidget* parent) : QTreeView(parent), m_header(new TimelineHeader(this)) {
   setHeader(m_header);
@@ -164,8 +172,7 @@ void TimelineTree::showWhole() {
 }
 
 void TimelineTree::showSelected() {
-  const auto* events = qobject_cast<const EventModel*>(model());
-  const EventNode* node = events ? events->node(currentIndex()) : nullptr;
+  const EventNode* node = static_cast<const EventModel&>(*model()).node(currentIndex());
   if (!node) return;
   m_header->axis.show(node->startUs, node->startUs + node->us);
   refresh();

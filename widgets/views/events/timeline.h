@@ -3,7 +3,6 @@
 // axis, and the tree that zooms the axis. GUI thread.
 #pragma once
 #include <QHeaderView>
-#include <QStyledItemDelegate>
 #include <QTreeView>
 
 #include "widgets/views/events/event_model.h"
@@ -24,25 +23,6 @@ class TimelineHeader : public QHeaderView {
  protected:
   void paintSection(QPainter* painter, const QRect& rect, int section) const override;
   void mouseDoubleClickEvent(QMouseEvent* event) override;
-};
-
-class TimelineDelegate : public QStyledItemDelegate {
-  Q_OBJECT
- public:
-  TimelineDelegate(const TimelineHeader& header, QObject* parent);
-  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
-
- private:
-  const TimelineHeader& m_header;
-};
-
-/// Paints an event's name and, muted, its detail; lines have the height of table lines.
-class EventNameDelegate : public QStyledItemDelegate {
-  Q_OBJECT
- public:
-  using QStyledItemDelegate::QStyledItemDelegate;
-  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
-  QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override;
 };
 
 /// Ctrl+wheel zooms at the pointer, Shift+wheel and dragging pan, Z shows the selected event, 0 the whole tick.

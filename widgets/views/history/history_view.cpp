@@ -71,30 +71,34 @@ void HistoryModel::setShownTick(Tick tick) {
   changed();
 }
 
-void RailDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
-  const auto theme = Theme::current();
-  QStyleOptionViewItem inner = option;
-  DataDelegate::paint(painter, inner, index);
-  const QColor tones[] = {theme->text,   theme->muted, theme->faint,   theme->ghost,
-                          theme->accent, theme->ok,    theme->warning, theme->error};
-  const QColor colour = tones[at(index.data(HistoryModel::kEventTone).toInt())];
-  const double x = option.rect.left() + 15.5, y = option.rect.center().y() + 0.5;
-  const bool top = index.row() == 0, bottom = index.row() + 1 == index.model()->rowCount();
-  painter->save();
-  painter->setRenderHint(QPainter::Antialiasing);
-  painter->setPen(QPen(theme->border, 2));
-  painter->drawLine(QPointF(x, top ? y : option.rect.top()), QPointF(x, bottom ? y : option.rect.bottom() + 1));
-  const double radius = index.data(HistoryModel::kFirstOfTick).toBool() ? 4.5 : 3;
-  painter->setPen(QPen(theme->surface, 2));
-  painter->setBrush(colour);
-  painter->drawEllipse(QPointF(x, y), radius + 1, radius + 1);
-  if (index.data(HistoryModel::kShownTick).toBool()) {
-    painter->setBrush(Qt::NoBrush);
-    painter->setPen(QPen(theme->accent, 1.5));
-    painter->drawEllipse(QPointF(x, y), radius + 3, radius + 3);
+namespace {
+/// Paints the rail and the dots of the timeline next to the tick.
+class RailDelegate : public DataDelegate {
+ public:
+  using DataDelegate::DataDelegate;
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    const auto theme = Theme::current();
+    DataDelegate::paint(painter, option, index);
+    const QColor colour = toneColour(static_cast<Tone>(index.data(HistoryModel::kEventTone).toInt()), *theme);
+    const double x = option.rect.left() + 15.5, y = option.rect.center().y() + 0.5;
+    const bool top = index.row() == 0, bottom = index.row() + 1 == index.model()->rowCount();
+    painter->save();
+    painter->setRenderHint(QPainter::Antialiasing);
+    painter->setPen(QPen(theme->border, 2));
+    painter->drawLine(QPointF(x, top ? y : option.rect.top()), QPointF(x, bottom ? y : option.rect.bottom() + 1));
+    const double radius = index.data(HistoryModel::kFirstOfTick).toBool() ? 4.5 : 3;
+    painter->setPen(QPen(theme->surface, 2));
+    painter->setBrush(colour);
+    painter->drawEllipse(QPointF(x, y), radius + 1, radius + 1);
+    if (index.data(HistoryModel::kShownTick).toBool()) {
+      painter->setBrush(Qt::NoBrush);
+      painter->setPen(QPen(theme->accent, 1.5));
+      painter->drawEllipse(QPointF(x, y), radius + 3, radius + 3);
+    }
+    painter->restore();
   }
-  painter->restore();
-}
+};
+}  // namespace
 
 HistoryView::HistoryView(InspectorContext& context, QWidget* parent)
     : InspectorView(context, parent),

@@ -28,14 +28,6 @@ class HistoryModel : public LineModel<HistoryEvent> {
   Tick m_shown;
 };
 
-/// Paints the rail and the dots of the timeline next to the tick.
-class RailDelegate : public DataDelegate {
-  Q_OBJECT
- public:
-  using DataDelegate::DataDelegate;
-  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
-};
-
 class HistoryView : public InspectorView {
   Q_OBJECT
  public:
