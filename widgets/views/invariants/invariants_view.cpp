@@ -11,10 +11,31 @@
 #include "widgets/base/format.h"
 #include "widgets/base/panes.h"
 #include "widgets/base/view_registry.h"
-#include "widgets/table/lamp_delegate.h"
+#include "widgets/table/lamp.h"
 
 namespace kvlab {
 namespace {
+/// Shows a lamp in column 0, chosen by the model's kBadRole; a ring where the tone of the text is faint, because
+/// nothing is known.
+class LampDelegate : public DataDelegate {
+ public:
+  using DataDelegate::DataDelegate;
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    if (index.column() != 0) return DataDelegate::paint(painter, option, index);
+    const auto theme = Theme::current();
+    const bool bad = index.data(kBadRole).toBool();
+    if (bad) painter->fillRect(option.rect, Theme::mix(theme->surface, theme->error, 0.16));
+    if (option.state & QStyle::State_Selected)
+      painter->fillRect(option.rect, bad ? Theme::mix(theme->selection, theme->error, 0.3) : theme->selection);
+    const QPointF centre(option.rect.left() + 14, option.rect.center().y() + 0.5);
+    if (index.data(kToneRole).toInt() == static_cast<int>(Tone::Faint)) paintRing(*painter, centre, *theme);
+    else paintLamp(*painter, centre, 6, !bad, *theme);
+    painter->setFont(theme->ui);
+    painter->setPen(bad ? theme->error : theme->muted);
+    painter->drawText(option.rect.adjusted(26, 0, 0, 0), Qt::AlignVCenter, index.data().toString());
+  }
+};
+
 QPixmap lamp(bool good, const Theme& theme, qreal dpr) {
   QPixmap picture(QSize(18, 18) * dpr);
   picture.setDevicePixelRatio(dpr);
