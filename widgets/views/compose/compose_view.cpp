@@ -236,7 +236,7 @@ void ComposeView::refresh() {
 
 void ComposeView::showQueue() {
   const SnapshotPtr s = shown();
-  m_plan->setActions(m_check.actions, s);
+  m_plan->setList(m_check.list, s);
   if (m_check.actions.empty())
     return tell(tr("Choose rows in any view, type words and press a button; the plan comes before any change."),
                 Tone::Faint);
