@@ -7,7 +7,6 @@
 #include "widgets/base/inspector_view.h"
 #include "widgets/views/events/break_panel.h"
 #include "widgets/views/events/event_model.h"
-#include "widgets/views/events/held_ticks.h"
 #include "widgets/views/events/tick_strip.h"
 #include "widgets/views/events/timeline.h"
 
