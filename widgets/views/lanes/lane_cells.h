@@ -17,6 +17,8 @@ enum class LaneCell : std::uint8_t {
   Lost    // only the reference has it
 };
 
+inline constexpr int kLaneCells = 4;
+
 /// [tokens]; equal layers share one column; null for layers that were not requested.
 using LaneColumn = std::shared_ptr<const std::vector<LaneCell>>;
 struct LaneCells {

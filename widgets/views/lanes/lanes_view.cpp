@@ -108,10 +108,8 @@ void LanesTableView::makeBody() {
     m_canvas->setLane(lane);
     m_table->showRow(lane);
     const LedgerId id = lanes()->lanes.front().taken[at(token)];
-    const auto& live = shown()->context;
-    const auto found = std::find(live.begin(), live.end(), id);
-    if (found == live.end()) return clickLedger(layer, id);
-    clickCell(layer, Position(static_cast<std::int32_t>(found - live.begin())));
+    const Position position(placeIn(*shown(), id, -1));
+    position.value() < 0 ? clickLedger(layer, id) : clickCell(layer, position);
   });
 }
 
