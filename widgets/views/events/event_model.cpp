@@ -2,8 +2,10 @@
 #include "widgets/views/events/event_model.h"
 
 #include <QBrush>
+#include <functional>
 
 #include "widgets/base/format.h"
+#include "widgets/base/inspector_view.h"
 #include "widgets/base/theme.h"
 
 namespace kvlab {
@@ -95,6 +97,22 @@ QVariant EventModel::headerData(int section, Qt::Orientation orientation, int ro
   if (role == Qt::TextAlignmentRole)
     return section == Name ? int(Qt::AlignLeft | Qt::AlignVCenter) : int(Qt::AlignRight | Qt::AlignVCenter);
   return {};
+}
+
+QString EventModel::tsv(const QModelIndexList& chosen) const {
+  QStringList head;
+  for (int column = 0; column < kColumns; ++column)
+    head << headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
+  QString out = tsvLine(head);
+  const std::function<void(const QModelIndex&, const QString&)> add = [&](const QModelIndex& at,
+                                                                          const QString& indent) {
+    QStringList cells{indent + at.data().toString()};
+    for (int column = 1; column < kColumns; ++column) cells << at.siblingAtColumn(column).data().toString();
+    if (chosen.isEmpty() || chosen.contains(at)) out += tsvLine(cells);
+    for (int row = 0; row < rowCount(at); ++row) add(index(row, 0, at), indent + QStringLiteral("  "));
+  };
+  if (rowCount() > 0) add(index(0, 0), {});
+  return out;
 }
 
 }  // namespace kvlab

@@ -19,6 +19,8 @@ class EventModel : public QAbstractItemModel {
   void setTree(EventTree tree, std::map<Layer, QString> found = {});
   const EventTree& tree() const { return m_tree; }
   const EventNode* node(const QModelIndex& index) const;
+  /// A header line and the chosen lines, all if none is chosen; children are indented by two spaces.
+  QString tsv(const QModelIndexList& chosen = {}) const;
 
   QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
   QModelIndex parent(const QModelIndex& index) const override;

@@ -14,7 +14,6 @@
 #include "widgets/base/panes.h"
 #include "widgets/base/save_file.h"
 #include "widgets/base/view_registry.h"
-#include "widgets/table/tree_copy.h"
 #include "widgets/views/events/trace_export.h"
 
 namespace kvlab {
@@ -135,8 +134,10 @@ void EventsView::makeBody() {
   m_tree = new TimelineTree(m_content);
   m_tree->setModel(m_model);
   m_tree->setAccessibleName(tr("Events of the tick"));
-  m_tree->setSelectionMode(QAbstractItemView::ExtendedSelection);
-  styleTree(m_tree);
+  auto* copy = new QAction(tr("Copy rows"), m_tree);
+  connect(copy, &QAction::triggered, this, &EventsView::copySelection);
+  m_tree->addAction(copy);
+  m_tree->setContextMenuPolicy(Qt::ActionsContextMenu);
   settleBars(m_tree);
   m_tree->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);  // keeps the width of the time axis constant
   setColumns();
@@ -223,13 +224,13 @@ void EventsView::onTheme() {
 
 QString EventsView::dump() const {
   if (!hasTicks()) return tr("events: no tick\n");
-  return QStringLiteral("events: %1\n").arg(summary()) + modelTsv(*m_model);
+  return QStringLiteral("events: %1\n").arg(summary()) + m_model->tsv();
 }
 
-QString EventsView::tsv() const { return hasTicks() ? modelTsv(*m_model) : QString(); }
+QString EventsView::tsv() const { return hasTicks() ? m_model->tsv() : QString(); }
 
 void EventsView::copySelection() {
-  if (hasTicks()) QGuiApplication::clipboard()->setText(selectionTsv(*m_tree));
+  if (hasTicks()) QGuiApplication::clipboard()->setText(m_model->tsv(m_tree->selectionModel()->selectedRows()));
 }
 
 Status EventsView::exportTrace(const QString& path) const {

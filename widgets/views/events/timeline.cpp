@@ -147,6 +147,15 @@ class EventNameDelegate : public QStyledItemDelegate {
 
 TimelineTree::TimelineTree(QWidget* parent) : QTreeView(parent), m_header(new TimelineHeader(this)) {
   setHeader(m_header);
+  setSelectionBehavior(SelectRows);
+  setSelectionMode(ExtendedSelection);
+  setEditTriggers(NoEditTriggers);
+  setVerticalScrollMode(ScrollPerPixel);
+  setHorizontalScrollMode(ScrollPerPixel);
+  setTabKeyNavigation(false);
+  setUniformRowHeights(true);
+  setAlternatingRowColors(true);
+  setIndentation(16);
   setItemDelegateForColumn(EventModel::Name, new EventNameDelegate(this));
   setItemDelegateForColumn(EventModel::Timeline, new TimelineDelegate(*m_header, this));
   connect(m_header, &TimelineHeader::resetAsked, this, &TimelineTree::showWhole);
