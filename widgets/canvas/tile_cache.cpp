@@ -15,8 +15,7 @@ TileCache::TileCache(InspectorContext& context, std::string tag, QObject* parent
 
 void TileCache::forget() {
   m_tiles.clear();
-  std::fill(std::begin(m_asked), std::end(m_asked), 0);
-  m_waiting = 0;
+  m_open.clear();
   m_behind.reset();
 }
 
@@ -27,20 +26,12 @@ void TileCache::request(Quantity quantity) {
     if (shown(quantity)) return;
     request.tick = m_context.snapshot()->tick;
   }
-  // A newer request replaces an open one, whose reply then never comes.
-  quint64& asked = m_asked[static_cast<std::size_t>(quantity)];
-  if (asked++ % 2 == 0) ++m_waiting;
-  else ++asked;
-  const quint64 ours = asked;
+  const quint64 ours = m_open[quantity] = ++m_asked;
   const std::string tag = m_tag + ":" + std::string(name(quantity));
   const quint64 session = m_context.sessionNumber();
   m_context.fetch(tag, request, this, [this, quantity, ours, session](std::shared_ptr<const Tile> tile) {
     if (session != m_context.sessionNumber()) return;
-    quint64& now = m_asked[static_cast<std::size_t>(quantity)];
-    if (ours == now) {
-      ++now;
-      --m_waiting;
-    }
+    if (const auto open = m_open.find(quantity); open != m_open.end() && open->second == ours) m_open.erase(open);
     if (tile) keep(std::move(tile));
     emit arrived(quantity);
   });

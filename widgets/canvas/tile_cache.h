@@ -36,7 +36,7 @@ class TileCache : public QObject {
   /// Says of which tick the values are that best() gave; empty if they are of the shown one.
   QString note() const;
   /// True while replies are outstanding.
-  bool waiting() const { return m_waiting > 0; }
+  bool waiting() const { return !m_open.empty(); }
   /// True if the shown tick is the newest, or follows a run.
   bool atNewest() const { return m_context.following(); }
 
@@ -51,10 +51,10 @@ class TileCache : public QObject {
   InspectorContext& m_context;
   const std::string m_tag;
   std::deque<std::shared_ptr<const Tile>> m_tiles;  // oldest first
-  int m_waiting = 0;
   std::optional<Tick> m_behind;             // tick of the values that the view shows; none if the view shows that tick
   Quantity m_shows = Quantity::Brightness;  // last quantity that best() was asked for
-  quint64 m_asked[kQuantities] = {};
+  std::map<Quantity, quint64> m_open;       // outstanding requests; a newer one replaces an older one of its quantity
+  quint64 m_asked = 0;                      // number of the last request
 };
 
 }  // namespace kvlab

@@ -21,7 +21,6 @@ class ConsoleView : public InspectorView {
 
   ConsoleView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
-  QString tsv() const override { return {}; }
   bool ready() const override;
   QStringList history() const { return m_input->past().lines(); }
   void setHistory(const QStringList& lines) { m_input->past().setLines(lines); }
@@ -46,7 +45,9 @@ class ConsoleView : public InspectorView {
   void print(const Entry& entry);
   void reprint();
   void refresh();
-  QString all() const;
+  bool isShown(const Entry& entry) const;
+  /// The shown entries, each as `said` puts it.
+  QString lines(const std::function<QString(const Entry& entry)>& said) const;
   QString script() const;
 
   std::deque<Entry> m_entries;

@@ -66,12 +66,9 @@ QString costText(const Snapshot& snapshot) {
 InvariantsView::InvariantsView(InspectorContext& context, QWidget* parent)
     : InspectorView(context, parent), m_model(new InvariantModel(this)), m_ask(context, this) {
   makeStrip();
-  m_table = new DataTable(this);
+  m_table = new DataTable(this, m_model, tr("Invariants"),
+                          tr("Return or a double click on a broken invariant focuses the row that violates it"));
   m_table->setItemDelegate(new LampDelegate(m_table));
-  settleBars(m_table);
-  m_table->setAccessibleName(tr("Invariants"));
-  m_table->setToolTip(tr("Return or a double click on a broken invariant focuses the row that violates it"));
-  m_table->setSelectionMode(QAbstractItemView::ExtendedSelection);
   auto* content = new QWidget(this);
   auto* column = tightColumn(content);
   column->addWidget(m_table, 1);
@@ -87,7 +84,6 @@ InvariantsView::InvariantsView(InspectorContext& context, QWidget* parent)
   column->addWidget(m_detail);
   setContent(content);
   setMainControl(m_table);
-  m_table->setModel(m_model);
   connect(m_table, &QTableView::activated, this, [this](const QModelIndex& index) { jump(index.row()); });
   connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &InvariantsView::showDetail);
   m_table->setColumnHidden(m_table->columnOf("detail"), true);  // the line below the table shows it
@@ -99,15 +95,10 @@ void InvariantsView::makeStrip() {
   m_lamp = stripLabel({});
   m_summary = stripLabel({}, 1);
   m_summary->setFont(theme()->strong);
-  m_jump = new QPushButton(tr("Go to failure"), this);
-  m_jump->setToolTip(tr("Show the tick and focus the row of the first failure (Ctrl+J)"));
-  m_check = new QPushButton(tr("Check all now"), this);
-  m_check->setToolTip(tr("Run every check in full: all rows, all checksums"));
-  for (QPushButton* button : {m_jump, m_check}) {
-    button->setAccessibleName(button->text());
-    button->setAutoDefault(false);
-    strip()->addWidget(button);
-  }
+  m_jump = pushButton(tr("Go to failure"), tr("Show the tick and focus the row of the first failure (Ctrl+J)"), this);
+  m_check = pushButton(tr("Check all now"), tr("Run every check in full: all rows, all checksums"), this);
+  strip()->addWidget(m_jump);
+  strip()->addWidget(m_check);
   m_jump->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_J));
   setCommand(m_check, "check_invariants");
   setOwn({m_jump});
