@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "widgets/base/inspector_view.h"
+
 namespace kvlab {
 namespace {
 constexpr int kRuler = 22, kOverview = 12;
@@ -147,6 +149,25 @@ QRect MatrixCanvas::rowRect(Position position) const {
   const MatrixParts p = parts();
   const CanvasCell cell{std::clamp(focusLine(), 0, lines() - 1), item};
   return item < 0 ? QRect() : cellBox(p, cell).toAlignedRect().intersected(p.cells);
+}
+
+QString MatrixCanvas::tsv(const std::function<QString(int line)>& title,
+                          const std::function<float(CanvasCell)>& value) const {
+  const SnapshotPtr own = of();
+  if (!own) return {};
+  QStringList head{"position", "ledger", "token"};
+  for (int line = 0; line < lines(); ++line) head << title(line);
+  QString out = tsvLine(head);
+  for (int row = 0; row < std::min(items(), own->length()); ++row) {
+    const LedgerId id = own->context[at(row)];
+    QStringList texts{QString::number(row), QString::number(id.value()), tokenText(*own, id)};
+    for (int line = 0; line < lines(); ++line) {
+      const float one = value({line, row});
+      texts << (std::isnan(one) ? QString() : QString::number(static_cast<double>(one)));
+    }
+    out += tsvLine(texts);
+  }
+  return out;
 }
 
 }  // namespace kvlab

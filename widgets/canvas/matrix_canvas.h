@@ -59,6 +59,8 @@ class MatrixCanvas : public AxisCanvas {
   QPointF middleOf(CanvasCell cell) const { return cellBox(parts(), cell).center(); }
   /// Scrolls and pans until the focused cell is visible.
   void reveal();
+  /// The cells as tab-separated values: a line per row of the context, a column per line of the matrix.
+  QString tsv(const std::function<QString(int line)>& title, const std::function<float(CanvasCell)>& value) const;
 
  protected:
   /// The cells that are painted as one image.

@@ -303,23 +303,9 @@ QString AttentionView::dump() const {
   return out + m_canvas->readout() + QLatin1Char('\n');
 }
 
-/// A line per row of the context, a column per line of the matrix.
 QString AttentionView::tsv() const {
-  const AttentionPicturePtr& picture = m_canvas->picture();
-  if (!picture) return {};
-  QStringList head{"position", "ledger", "token"};
-  for (int line = 0; line < picture->lines(); ++line) head << m_canvas->lineText(line);
-  QString out = tsvLine(head);
-  for (int row = 0; row < picture->length(); ++row) {
-    const LedgerId id = picture->of->context[at(row)];
-    QStringList cells{QString::number(row), QString::number(id.value()), tokenText(*picture->of, id)};
-    for (int line = 0; line < picture->lines(); ++line) {
-      const float value = picture->value(line, row);
-      cells << (std::isnan(value) ? QString() : QString::number(double(value)));
-    }
-    out += tsvLine(cells);
-  }
-  return out;
+  return m_canvas->tsv([this](int line) { return m_canvas->lineText(line); },
+                       [this](CanvasCell cell) { return m_canvas->picture()->value(cell.line, cell.item); });
 }
 
 }  // namespace kvlab

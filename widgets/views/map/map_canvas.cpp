@@ -45,8 +45,7 @@ MatrixCanvas::Cells MapCanvas::cells(const Theme& theme) const {
 QString MapCanvas::lineName(int line) const { return layerText(*m_picture->snapshot, CacheLayer(line)); }
 
 QString MapCanvas::cellText(CanvasCell cell) const {
-  const Tile& tile = *m_picture->tile;
-  return shortValueText(m_picture->quantity(), tile.values[at(cell.line) * at(tile.positions) + at(cell.item)]);
+  return shortValueText(m_picture->quantity(), m_picture->value(cell.line, cell.item));
 }
 
 QString MapCanvas::hint() const {
@@ -137,9 +136,8 @@ void MapCanvas::paintMarks(QPainter& painter, const MatrixParts& p, const Theme&
     painter.setBrush(filled ? QBrush(theme.warning) : QBrush(theme.surface));
     painter.drawPolygon(shape);
   };
-  double last = -1e9;
   const auto each = [&](const std::vector<std::int32_t>& list, bool filled) {
-    last = -1e9;
+    double last = -1e9;
     for (auto it = std::lower_bound(list.begin(), list.end(), begin); it != list.end() && *it < end; ++it) {
       const double x = axis().pixel(*it);
       if (x - last < 2) continue;  // overlapping marks are drawn once
@@ -161,7 +159,7 @@ QString MapCanvas::readout() const {
   if (position < 0) return ghostText(s, context().focus());
   if (position >= tile.positions || position >= s.length() || layer.value() >= tile.layers) return {};
   const LedgerId id = s.context[at(position)];
-  const float value = tile.values[at(layer) * at(tile.positions) + at(position)];
+  const float value = m_picture->value(layer.value(), position);
   const Quantity quantity = m_picture->quantity();
   QStringList parts{points() ? tr("under pointer") : tr("focus"), tr("position %1").arg(position), tokenText(s, id),
                     tr("ledger %1").arg(id.value()), tr("layer %1").arg(layerText(s, layer))};
