@@ -58,7 +58,7 @@ void AttentionView::makeStrip() {
     showState();
     measureIfWanted();
   });
-  m_headLabel = stripLabel(tr("Head"));
+  stripLabel(tr("Head"));
   m_head = stripChoice({}, tr("Query head"), tr("The query head that the views share"));
   makeHeads();
   m_countLabel = stripLabel(tr("Last"));

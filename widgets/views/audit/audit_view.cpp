@@ -140,11 +140,11 @@ void AuditView::makeTable() {
   m_table->setItemDelegateForColumn(share, new AuditDelegate(AuditDelegate::Share, m_table));
   m_table->setItemDelegateForColumn(state, new AuditDelegate(AuditDelegate::State, m_table));
   m_table->stretch({"share"});
-  m_order = new ColumnOrder(m_table);
+  auto* order = new ColumnOrder(m_table);
   m_table->takeColumns();  // titles need room for the arrow
-  connect(m_order, &ColumnOrder::changed, this, &AuditView::onFocus);
-  connect(m_order, &ColumnOrder::chosen, this, [this] { sayOption("sort"); });
-  addOption(m_order->viewOption());
+  connect(order, &ColumnOrder::changed, this, &AuditView::onFocus);
+  connect(order, &ColumnOrder::chosen, this, [this] { sayOption("sort"); });
+  addOption(order->viewOption());
   column->addWidget(m_banner);
   column->addWidget(m_table, 1);
   setContent(content);
@@ -154,7 +154,7 @@ void AuditView::makeTable() {
           [this](const QModelIndex& index) { clickLayer(m_model->at(m_sorted->mapToSource(index)).layer); });
   QAction* next = addViewAction(tr("Order by the next column"), tr("Sort the layers by the next column of the table"),
                                 QKeySequence(QStringLiteral("S")));
-  connect(next, &QAction::triggered, m_order, &ColumnOrder::next);
+  connect(next, &QAction::triggered, order, &ColumnOrder::next);
 }
 
 void AuditView::setPolicy(const std::string& policy) {

@@ -2,8 +2,6 @@
 // Events: the steps of the shown tick with their durations, as a tree with bars on a common time axis; above it the
 // ticks of the history, beside it breakpoints. GUI thread.
 #pragma once
-#include <QSplitter>
-
 #include "widgets/base/inspector_view.h"
 #include "widgets/views/events/break_panel.h"
 #include "widgets/views/events/event_model.h"
@@ -46,11 +44,8 @@ class EventsView : public InspectorView {
   EventModel* m_model;
   TickStrip* m_ticks = nullptr;
   TimelineTree* m_tree = nullptr;
-  BreakPanel* m_breaks = nullptr;
-  QSplitter* m_content = nullptr;
   QLabel* m_summary = nullptr;
   QLineEdit* m_where = nullptr;
-  QAction *m_next = nullptr, *m_previous = nullptr;
   std::optional<HeldTicks> m_held;
 };
 

@@ -101,12 +101,7 @@ class RailDelegate : public DataDelegate {
 }  // namespace
 
 HistoryView::HistoryView(InspectorContext& context, QWidget* parent)
-    : InspectorView(context, parent),
-      m_page(new QWidget(this)),
-      m_card(new RowCard(m_page)),
-      m_model(new HistoryModel(this)),
-      m_table(new DataTable(m_page)),
-      m_ask(context, this, "history") {
+    : InspectorView(context, parent), m_model(new HistoryModel(this)), m_ask(context, this, "history") {
   stripLabel(tr("Show"));
   m_which =
       stripChoice({tr("Token"), tr("Row in the layer"), tr("Reads in the layer")}, tr("What is listed"),
@@ -124,10 +119,13 @@ HistoryView::HistoryView(InspectorContext& context, QWidget* parent)
   connect(&context, &InspectorContext::busyChanged, this, [this] {  // a story waits until the engine rests
     if (m_which->currentIndex() != 0 && inUse()) ask();
   });
-  auto* lines = tightColumn(m_page);
+  auto* page = new QWidget(this);
+  m_card = new RowCard(page);
+  m_table = new DataTable(page);
+  auto* lines = tightColumn(page);
   lines->addWidget(m_card);
   lines->addWidget(m_table, 1);
-  setContent(m_page);
+  setContent(page);
   setMainControl(m_table);
   m_table->setModel(m_model);
   m_table->setItemDelegateForColumn(m_table->columnOf("tick"), new RailDelegate(m_table));

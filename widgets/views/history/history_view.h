@@ -48,10 +48,9 @@ class HistoryView : public InspectorView {
   void take(const Result<nlohmann::json>& reply);
   void showEvents();
 
-  QWidget* m_page;
-  RowCard* m_card;
   HistoryModel* m_model;
-  DataTable* m_table;
+  RowCard* m_card = nullptr;
+  DataTable* m_table = nullptr;
   QComboBox* m_which = nullptr;
   std::vector<HistoryEvent> m_events;  // events of all ticks
   bool m_refused = false;              // they tell why there are none

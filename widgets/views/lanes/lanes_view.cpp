@@ -97,10 +97,10 @@ void LanesTableView::makeBody() {
   setMainControl(m_canvas);
   setWordField(m_changes);
   m_readout = readoutLine();
-  m_keep =
+  QAction* keep =
       addViewAction(tr("Go on with the chosen lane"), tr("Close the lanes and keep the chosen lane as the session"));
-  setObstacle(m_keep, [this] { return context().obstacleOf(QStringLiteral("lanes_close")); });
-  connect(m_keep, &QAction::triggered, this, [this] {
+  setObstacle(keep, [this] { return context().obstacleOf(QStringLiteral("lanes_close")); });
+  connect(keep, &QAction::triggered, this, [this] {
     context().runCommand(QStringLiteral("lanes_close"), {{"lane", m_canvas->lane()}});
   });
   connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) { m_canvas->setLane(index.row()); });

@@ -43,7 +43,6 @@ class LanesTableView : public InspectorView {
   QComboBox *m_layers = nullptr, *m_colour = nullptr;
   QLabel *m_state = nullptr, *m_readout = nullptr;
   QLineEdit* m_changes = nullptr;
-  QAction* m_keep = nullptr;
   QToolButton *m_policy = nullptr, *m_add = nullptr, *m_open = nullptr, *m_close = nullptr;
 };
 

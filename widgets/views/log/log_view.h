@@ -33,8 +33,6 @@ class LogView : public InspectorView {
   LogModel* m_model;
   LogFilter* m_filter;
   DataTable* m_table = nullptr;
-  QComboBox* m_level = nullptr;
-  QLineEdit* m_search = nullptr;
   QToolButton *m_follow = nullptr, *m_clear = nullptr;
   QLabel* m_count = nullptr;
   std::function<QDateTime()> m_clock;
