@@ -9,8 +9,7 @@
 #include "widgets/base/finding_marks.h"
 #include "widgets/canvas/axis_canvas.h"
 #include "widgets/canvas/axis_parts.h"
-#include "widgets/views/lanes/lane_cells.h"
-#include "widgets/views/lanes/lane_losses.h"
+#include "widgets/views/lanes/lane_compare.h"
 
 class QFontMetrics;
 
