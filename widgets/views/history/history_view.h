@@ -2,10 +2,11 @@
 // Row history: the events of the focused ledger row as a timeline; a click goes to the tick. Queries the verb `history`
 // after each change of focus or snapshot. GUI thread.
 #pragma once
+#include <QHBoxLayout>
+
 #include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/table/column_model.h"
-#include "widgets/views/history/row_card.h"
 
 namespace kvlab {
 
@@ -26,6 +27,28 @@ class HistoryModel : public LineModel<HistoryEvent> {
 
  private:
   Tick m_shown;
+};
+
+/// A ledger row in two lines: text, state, source and position; parents and children as buttons.
+class RowCard : public QWidget {
+  Q_OBJECT
+ public:
+  explicit RowCard(QWidget* parent);
+  void showRow(const Snapshot& snapshot, LedgerId id);
+  /// The card's lines as text.
+  QString text() const;
+
+ signals:
+  void chosen(kvlab::LedgerId ledger);
+
+ private:
+  void family(const Snapshot& snapshot, const QString& title, const std::vector<LedgerId>& ids);
+  void clearFamily();
+
+  QLabel* m_token;
+  QLabel* m_facts;
+  QHBoxLayout* m_family;
+  QStringList m_lines;
 };
 
 class HistoryView : public InspectorView {

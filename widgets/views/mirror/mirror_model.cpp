@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "widgets/base/finding_marks.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/base/layer_text.h"
 
@@ -125,9 +126,7 @@ void MirrorModel::checkTag(MirrorLayer& mirror, std::int32_t index, std::uint64_
   if (!mirror.map || index < 0 || at(index) >= mirror.map->size()) return;
   const LedgerId expected = mirror.map->ledger[at(index)];
   if (static_cast<std::uint64_t>(expected.value()) == tag) return;
-  const auto at = std::find(m_snapshot->context.begin(), m_snapshot->context.end(), expected);
-  const bool inside = at != m_snapshot->context.end();
-  mirror.findings.push_back({index, inside ? static_cast<std::int32_t>(at - m_snapshot->context.begin()) : -1,
+  mirror.findings.push_back({index, placeIn(*m_snapshot, expected, -1),
                              tag < m_snapshot->ledger.size() ? tr("tag: the row was written for ledger row %1").arg(tag)
                                                              : tr("tag: %1 is no row of the ledger").arg(tag)});
 }
