@@ -51,10 +51,7 @@ void TileCache::keep(std::shared_ptr<const Tile> tile) {
 
 std::shared_ptr<const Tile> TileCache::shown(Quantity quantity) const {
   const SnapshotPtr snapshot = m_context.snapshot();
-  if (!snapshot) return nullptr;
-  for (auto it = m_tiles.rbegin(); it != m_tiles.rend(); ++it)
-    if ((*it)->request.quantity == quantity && (*it)->tick == snapshot->tick) return *it;
-  return nullptr;
+  return snapshot ? latest(quantity, snapshot->tick) : nullptr;
 }
 
 ShownTile TileCache::best(Quantity quantity) {
@@ -81,9 +78,9 @@ ShownTile TileCache::best(Quantity quantity) {
 
 QString TileCache::note() const { return m_behind ? tr("values of tick %1").arg(m_behind->value()) : QString(); }
 
-std::shared_ptr<const Tile> TileCache::latest(Quantity quantity) const {
+std::shared_ptr<const Tile> TileCache::latest(Quantity quantity, std::optional<Tick> of) const {
   for (auto it = m_tiles.rbegin(); it != m_tiles.rend(); ++it)
-    if ((*it)->request.quantity == quantity) return *it;
+    if ((*it)->request.quantity == quantity && (*it)->tick == of.value_or((*it)->tick)) return *it;
   return nullptr;
 }
 

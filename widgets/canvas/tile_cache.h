@@ -28,8 +28,8 @@ class TileCache : public QObject {
   void request(Quantity quantity);
   /// The tile of the shown tick; null if it has not arrived or was dropped.
   std::shared_ptr<const Tile> shown(Quantity quantity) const;
-  /// The newest tile of that quantity, of any tick; null before the first.
-  std::shared_ptr<const Tile> latest(Quantity quantity) const;
+  /// The newest tile of that quantity, of one tick or of any; null before the first.
+  std::shared_ptr<const Tile> latest(Quantity quantity, std::optional<Tick> of = {}) const;
   /// The values to show of a quantity: the tile of the shown tick, else in a run the newest tile whose snapshot is
   /// kept, else no tile and the shown snapshot.
   ShownTile best(Quantity quantity);

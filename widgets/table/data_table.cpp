@@ -3,7 +3,6 @@
 
 #include <QClipboard>
 #include <QGuiApplication>
-#include <QHash>
 #include <QHeaderView>
 #include <QHelpEvent>
 #include <QKeyEvent>
@@ -58,33 +57,14 @@ class ShedHeader : public QHeaderView {
 }  // namespace
 
 Tone toneOfEvent(const QString& event) {
-  static const QHash<QString, Tone> kTones = {{"born", Tone::Ok},
-                                              {"restored", Tone::Ok},
-                                              {"expanded", Tone::Ok},
-                                              {"lit", Tone::Ok},
-                                              {"verified", Tone::Ok},
-                                              {"loaded", Tone::Ok},
-                                              {"computed", Tone::Ok},
-                                              {"rebuilt", Tone::Ok},
-                                              {"became exact", Tone::Ok},
-                                              {"evicted", Tone::Accent},
-                                              {"left layer", Tone::Accent},
-                                              {"collapsed", Tone::Accent},
-                                              {"moved", Tone::Accent},
-                                              {"turned", Tone::Accent},
-                                              {"copied", Tone::Accent},
-                                              {"converted", Tone::Accent},
-                                              {"left", Tone::Accent},
-                                              {"replaced", Tone::Warning},
-                                              {"deleted", Tone::Warning},
-                                              {"parent", Tone::Warning},
-                                              {"edited", Tone::Warning},
-                                              {"became stale", Tone::Warning},
-                                              {"aborted", Tone::Error},
-                                              {"fault", Tone::Error},
-                                              {"damage found", Tone::Error},
-                                              {"damaged", Tone::Error}};
-  return kTones.value(event, Tone::Muted);
+  static const std::pair<Tone, QStringList> kTones[] = {
+      {Tone::Ok, {"born", "restored", "expanded", "lit", "verified", "loaded", "computed", "rebuilt", "became exact"}},
+      {Tone::Accent, {"evicted", "left layer", "collapsed", "moved", "turned", "copied", "converted", "left"}},
+      {Tone::Warning, {"replaced", "deleted", "parent", "edited", "became stale"}},
+      {Tone::Error, {"aborted", "fault", "damage found", "damaged"}}};
+  for (const auto& [tone, events] : kTones)
+    if (events.contains(event)) return tone;
+  return Tone::Muted;
 }
 
 QColor toneColour(Tone tone, const Theme& theme) {

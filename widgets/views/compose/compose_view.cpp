@@ -293,14 +293,18 @@ void ComposeView::mark() {
 void ComposeView::say(const QString& text, Tone tone) {
   m_tone = tone;
   m_doneAt.reset();
-  QPalette colours = m_message->palette();
-  colours.setColor(QPalette::WindowText, toneColour(tone, *theme()));
-  m_message->setPalette(colours);
+  tint();
   const QString sign = tone == Tone::Error ? QStringLiteral("✗ ")
       : tone == Tone::Warning              ? QStringLiteral("⚠ ")
       : tone == Tone::Ok                   ? QStringLiteral("✓ ")
                                            : QString();
   m_message->setText(sign + text);
+}
+
+void ComposeView::tint() {
+  QPalette colours = m_message->palette();
+  colours.setColor(QPalette::WindowText, toneColour(m_tone, *theme()));
+  m_message->setPalette(colours);
 }
 
 void ComposeView::tell(const QString& text, Tone tone) {
@@ -382,11 +386,7 @@ void ComposeView::onTheme() {
   m_editor->follow();
   m_bar->refresh();
   mark();
-  const QString text = m_message->text();
-  const auto doneAt = m_doneAt;
-  say({}, m_tone);
-  m_message->setText(text);
-  m_doneAt = doneAt;
+  tint();
 }
 
 QString ComposeView::dump() const {
