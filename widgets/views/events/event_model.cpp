@@ -88,12 +88,11 @@ QVariant EventModel::data(const QModelIndex& index, int role) const {
 QVariant EventModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
   static const QStringList kTitles = {tr("Event"), tr("Time"), tr("Bytes"), tr("GB/s"), QString()};
+  static const QStringList kTips = {
+      tr("Steps of the tick, their actions, operations and layers"), tr("Wall time, including children"),
+      tr("Bytes of rows that were moved or written, including children"), tr("Bytes over time")};
   if (role == Qt::DisplayRole) return kTitles.value(section);
-  if (role == Qt::ToolTipRole && section < Timeline)
-    return QStringList{tr("Steps of the tick, their actions, operations and layers"),
-                       tr("Wall time, including children"),
-                       tr("Bytes of rows that were moved or written, including children"), tr("Bytes over time")}
-        .value(section);
+  if (role == Qt::ToolTipRole && section < Timeline) return kTips.value(section);
   if (role == Qt::TextAlignmentRole)
     return section == Name ? int(Qt::AlignLeft | Qt::AlignVCenter) : int(Qt::AlignRight | Qt::AlignVCenter);
   return {};

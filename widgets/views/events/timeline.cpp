@@ -10,6 +10,7 @@
 
 #include "widgets/base/format.h"
 #include "widgets/base/theme.h"
+#include "widgets/canvas/axis_map.h"
 
 namespace kvlab {
 namespace {
@@ -18,13 +19,6 @@ constexpr int kRateFrom = 560, kBytesFrom = 460;  // widths of the tree
 constexpr int kLeastName = 120, kMostName = 320, kLeastTimeline = 100;
 constexpr double kMarkPixels = 90;
 constexpr double kSmallestSpan = 1e-3;  // a nanosecond
-
-double roundStep(double atLeast) {
-  const double power = std::pow(10.0, std::floor(std::log10(atLeast)));
-  for (const double factor : {1.0, 2.0, 5.0})
-    if (factor * power >= atLeast * (1 - 1e-9)) return factor * power;
-  return 10 * power;
-}
 
 QColor colourOf(EventKind kind, const Theme& theme) {
   if (kind == EventKind::TickNode) return theme.ghost;

@@ -7,10 +7,28 @@
 #include <QStringList>
 #include <map>
 
+#include "core/api/snapshot.h"
 #include "widgets/table/column_model.h"
-#include "widgets/views/mirror/mirror_lines.h"
 
 namespace kvlab {
+
+/// An error in a row of a layer's map.
+struct MirrorFinding {
+  std::int32_t index = -1;     // index in the layer's map
+  std::int32_t position = -1;  // context position of its ledger row; -1 = not in the context
+  QString what;                // "out of order: the row before it stands at position 53"
+};
+
+struct MirrorLayer {
+  std::vector<std::int32_t> indexOf;    // [positions], index in the map; -1 = not resident
+  std::vector<MirrorFinding> findings;  // ascending by index
+  const ResidencyView* map = nullptr;   // owned by the snapshot
+};
+
+/// Matches the cache with its mirror: checks the map's order, its phases and its slots against the context, and adds
+/// the findings of the engine's checks in this layer. A pure function, any thread; cost: a few passes over context and
+/// map.
+MirrorLayer mirrorOf(const Snapshot& snapshot, CacheLayer layer);
 
 /// One line: a context position, or a cache row outside the context (orphan).
 struct MirrorLine {
