@@ -113,8 +113,6 @@ void AttentionView::chooseHead(int head) {
   context().setFocus(to);
 }
 
-bool AttentionView::ready() const { return InspectorView::ready() && !m_ask.waiting(); }
-
 int AttentionView::heads() const {
   if (!shown() || !shown()->info) return 1;
   return std::max(1, shown()->info->heads / shown()->info->cacheLayers.perLayer);

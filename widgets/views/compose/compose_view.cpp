@@ -131,8 +131,6 @@ bool ComposeView::ready() const {
       !m_askWords.waiting() && !m_bar->waiting();
 }
 
-void ComposeView::setDraft(const QString& text) { m_editor->replaceText(text); }
-
 std::string ComposeView::takeDraft(const json& value) {
   if (!value.is_string() && !value.is_array()) return "give a list of actions or its text";
   if (value.is_array()) return setDraft(draftText(value)), std::string();
@@ -356,8 +354,6 @@ void ComposeView::onSnapshot() {
   m_clean && !isQueue() ? followQueue() : refresh();
 }
 
-void ComposeView::onFocus() { m_bar->refresh(); }
-
 /// A text that was not queued stays; a queue is that of its session.
 void ComposeView::onSession() {
   m_doneAt.reset();
@@ -393,8 +389,6 @@ QString ComposeView::dump() const {
   QString text = QStringLiteral("compose: %1\n%2\n").arg(m_message->text(), draft());
   return m_plan->rowCount() ? text + m_list->table().tsv() : text;
 }
-
-QString ComposeView::tsv() const { return m_plan->rowCount() ? m_list->table().tsv() : QString(); }
 
 }  // namespace kvlab
 

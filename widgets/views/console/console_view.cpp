@@ -113,8 +113,6 @@ void ConsoleView::makeBody() {
   connect(m_input, &ScriptInput::entered, this, &ConsoleView::enter);
 }
 
-bool ConsoleView::ready() const { return InspectorView::ready() && m_running == 0; }
-
 void ConsoleView::enter(const QString& text) {
   add(Kind::Entered, text);
   ++m_running;

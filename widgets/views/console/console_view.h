@@ -19,7 +19,7 @@ class ConsoleView : public InspectorView {
 
   ConsoleView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
-  bool ready() const override;
+  bool ready() const override { return InspectorView::ready() && m_running == 0; }
   QStringList history() const { return m_input->past().lines(); }
   void setHistory(const QStringList& lines) { m_input->past().setLines(lines); }
   void clear();

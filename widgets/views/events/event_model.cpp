@@ -55,8 +55,6 @@ int EventModel::rowCount(const QModelIndex& parent) const {
   return static_cast<int>(node(parent)->children.size());
 }
 
-int EventModel::columnCount(const QModelIndex&) const { return kColumns; }
-
 QVariant EventModel::text(const EventNode& node, int column) const {
   switch (column) {
     case Name:

@@ -160,8 +160,6 @@ void EventsView::setColumns() {
     header.resizeSection(column, column == EventModel::Rate ? 70 : 84);
 }
 
-bool EventsView::hasTicks() const { return shown() && shown()->report; }
-
 QString EventsView::summary() const {
   const auto& report = shown()->report;
   const qint64 bytes = tickBytes(*report);
@@ -226,8 +224,6 @@ QString EventsView::dump() const {
   if (!hasTicks()) return tr("events: no tick\n");
   return QStringLiteral("events: %1\n").arg(summary()) + m_model->tsv();
 }
-
-QString EventsView::tsv() const { return hasTicks() ? m_model->tsv() : QString(); }
 
 void EventsView::copySelection() {
   if (hasTicks()) QGuiApplication::clipboard()->setText(m_model->tsv(m_tree->selectionModel()->selectedRows()));

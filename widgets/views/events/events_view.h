@@ -16,7 +16,7 @@ class EventsView : public InspectorView {
   EventsView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
   void copySelection() override;
-  QString tsv() const override;
+  QString tsv() const override { return hasTicks() ? m_model->tsv() : QString(); }
   /// Writes the history as a Chrome trace. Errors: the file cannot be written.
   Status exportTrace(const QString& path) const;
 
@@ -37,7 +37,7 @@ class EventsView : public InspectorView {
   void command(const QString& text, const char* id, const QString& tip);
   void askExport();
   void setColumns();
-  bool hasTicks() const;
+  bool hasTicks() const { return shown() && shown()->report; }
   QString summary() const;
   std::map<Layer, QString> foundInLayers() const;
 

@@ -40,7 +40,7 @@ class TickStrip : public ScrolledTicks {
   void show(HistoryReader::History history, Tick shown, const std::vector<Finding>& findings = {});
   /// Ticks at which the condition did not hold are dim.
   void setHeld(std::optional<HeldTicks> held);
-  QSize sizeHint() const override;
+  QSize sizeHint() const override { return {240, 64}; }
 
  protected:
   int count() const override { return static_cast<int>(m_bars.size()); }

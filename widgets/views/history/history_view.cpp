@@ -173,8 +173,6 @@ void RowCard::showRow(const Snapshot& s, LedgerId id) {
   m_family->addStretch(1);
 }
 
-QString RowCard::text() const { return m_lines.join('\n'); }
-
 HistoryView::HistoryView(InspectorContext& context, QWidget* parent)
     : InspectorView(context, parent), m_model(new HistoryModel(this)), m_ask(context, this, "history") {
   stripLabel(tr("Show"));
@@ -210,14 +208,10 @@ HistoryView::HistoryView(InspectorContext& context, QWidget* parent)
   connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) { clickTick(m_model->at(index).tick); });
 }
 
-bool HistoryView::ready() const { return InspectorView::ready() && !m_ask.waiting(); }
-
 void HistoryView::onSnapshot() {
   if (shown()) m_model->setShownTick(shown()->tick);
   ask();
 }
-
-void HistoryView::onFocus() { ask(); }
 
 void HistoryView::ask() {
   const SnapshotPtr s = shown();

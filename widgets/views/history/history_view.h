@@ -36,7 +36,7 @@ class RowCard : public QWidget {
   explicit RowCard(QWidget* parent);
   void showRow(const Snapshot& snapshot, LedgerId id);
   /// The card's lines as text.
-  QString text() const;
+  QString text() const { return m_lines.join('\n'); }
 
  signals:
   void chosen(kvlab::LedgerId ledger);
@@ -56,7 +56,7 @@ class HistoryView : public InspectorView {
  public:
   HistoryView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
-  bool ready() const override;
+  bool ready() const override { return InspectorView::ready() && !m_ask.waiting(); }
   QString tsv() const override { return m_table->tsv(); }
   HistoryModel& model() { return *m_model; }
   DataTable& table() { return *m_table; }
@@ -64,7 +64,7 @@ class HistoryView : public InspectorView {
  protected:
   void onSession() override { m_asked = LedgerId(-1); }
   void onSnapshot() override;
-  void onFocus() override;
+  void onFocus() override { ask(); }
 
  private:
   void ask();

@@ -107,8 +107,6 @@ void InvariantsView::makeStrip() {
   connect(m_jump, &QPushButton::clicked, this, [this] { jump(0); });
 }
 
-bool InvariantsView::ready() const { return InspectorView::ready() && !m_ask.waiting(); }
-
 void InvariantsView::checkAll() {
   if (m_ask.waiting()) return;
   m_ask.run(QStringLiteral("check_invariants"), nlohmann::json::object(), [this](const Result<nlohmann::json>& reply) {
@@ -187,8 +185,6 @@ QString InvariantsView::dump() const {
   if (m_model->rowCount() == 0) return QStringLiteral("invariants: none\n");
   return QStringLiteral("invariants: %1\n").arg(m_model->summary()) + m_table->tsv();
 }
-
-QString InvariantsView::tsv() const { return m_model->rowCount() ? m_table->tsv() : QString(); }
 
 }  // namespace kvlab
 

@@ -110,8 +110,6 @@ int placeOf(const LaneView& lane, LedgerId id) {
   return found == lane.taken.end() ? -1 : static_cast<int>(found - lane.taken.begin());
 }
 
-bool LaneLosses::flat() const { return any() && at(most) == 0 && at(least) == 0; }
-
 float LaneLosses::at(int token) const {
   return token >= 0 && static_cast<std::size_t>(token) < values.size() ? values[static_cast<std::size_t>(token)]
                                                                        : std::nanf("");

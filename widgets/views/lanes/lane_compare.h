@@ -47,7 +47,7 @@ struct LaneLosses {
 
   bool any() const { return measured > 0; }
   /// True if every measured difference is zero.
-  bool flat() const;
+  bool flat() const { return any() && at(most) == 0 && at(least) == 0; }
   /// The value of a token; NaN outside.
   float at(int token) const;
 };

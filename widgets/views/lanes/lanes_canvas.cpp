@@ -194,8 +194,6 @@ QString LanesCanvas::readout() const {
   return out;
 }
 
-QRect LanesCanvas::axisArea() const { return m_view ? parts().lanes : QRect(); }
-
 CanvasCell LanesCanvas::cellAt(QPoint point) const {
   const QRect all = parts().lanes;
   const int token = point.x() < all.left() || point.y() > all.bottom() ? -1 : axis().at(point.x() - all.left());

@@ -53,7 +53,7 @@ class LanesCanvas : public AxisCanvas {
   CanvasCell stepped(const CellStep& by) const override;
   QString tipOf(CanvasCell cell) const override;
   int items() const override { return tokens(); }
-  QRect axisArea() const override;
+  QRect axisArea() const override { return m_view ? parts().lanes : QRect(); }
 
  private:
   static constexpr int kCaption = 18;

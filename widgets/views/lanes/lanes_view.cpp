@@ -209,8 +209,6 @@ QString LanesTableView::dump() const {
   return out + m_canvas->readout() + QLatin1Char('\n');
 }
 
-QString LanesTableView::tsv() const { return m_model->rowCount() ? m_table->tsv() : QString(); }
-
 }  // namespace kvlab
 
 KVLAB_DEFINE_VIEW(LanesTableView)

@@ -14,7 +14,7 @@ class LanesTableView : public InspectorView {
  public:
   LanesTableView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
-  QString tsv() const override;
+  QString tsv() const override { return m_model->rowCount() ? m_table->tsv() : QString(); }
   LanesCanvas& canvas() { return *m_canvas; }
   DataTable& table() { return *m_table; }
 

@@ -101,8 +101,6 @@ QString LogView::dump() const {
   return text;
 }
 
-QString LogView::tsv() const { return m_filter->rowCount() ? m_table->tsv() : QString(); }
-
 }  // namespace kvlab
 
 KVLAB_DEFINE_VIEW(LogView)

@@ -261,8 +261,6 @@ MirrorModel::Line MirrorModel::line(int row) const {
   return orphan < m_orphans.size() ? m_orphans[orphan] : Line{};
 }
 
-std::int32_t MirrorModel::positionOf(int row) const { return line(row).position; }
-
 int MirrorModel::rowOf(std::int32_t position) const {
   if (position < 0 || !m_snapshot || position >= m_snapshot->length()) return -1;
   if (!m_onlyBad) return position;
@@ -298,8 +296,6 @@ bool MirrorModel::hasRow(const Line& line, std::size_t layer) const {
   const std::int32_t index = indexAt(line, layer);
   return index >= 0 && m_mirrors[layer].map->has(at(index));
 }
-
-QString MirrorModel::findingsOf(int row) const { return findings(line(row)).join("; "); }
 
 LedgerId MirrorModel::idOf(const Line& line) const {
   if (line.position >= 0) return m_snapshot->context[at(line.position)];

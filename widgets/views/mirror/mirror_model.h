@@ -48,12 +48,12 @@ class MirrorModel : public ColumnModel<MirrorLine> {
   void setTags(CacheLayer layer, const std::map<std::int32_t, std::uint64_t>& tags);
 
   /// Context position of a line; -1 for an orphan.
-  std::int32_t positionOf(int row) const;
+  std::int32_t positionOf(int row) const { return line(row).position; }
   int rowOf(std::int32_t position) const;  // -1 = filtered out
   /// Number of lines with findings, and the next one after `row` (with wrap-around; -1 = none).
   int badCount() const { return static_cast<int>(m_bad.size()); }
   int nextBad(int row) const;
-  QString findingsOf(int row) const;
+  QString findingsOf(int row) const { return findings(line(row)).join("; "); }
   const std::vector<CacheLayer>& layers() const { return m_layers; }
   /// Map indices of a layer that lines [first, last] show: {begin, end}; {0, 0} if none.
   std::pair<std::int32_t, std::int32_t> indices(std::size_t layer, int first, int last) const;
