@@ -22,8 +22,6 @@
 
 namespace kvlab {
 
-enum class MapKind : std::uint8_t { Viridis, Cividis, Inferno, Diverging, Residency, Staleness };
-
 /// 256 colours; kUnmeasured and kGone are Theme::missing, kFirstColour..255 run along the map.
 using ColourTable = std::array<QRgb, 256>;
 ColourTable colourTable(MapKind kind, const Theme& theme);
@@ -31,14 +29,6 @@ ColourTable colourTable(MapKind kind, const Theme& theme);
 inline QColor colourAt(const ColourTable& table, double share) {
   return QColor(table[at(std::max<long>(kFirstColour, 1 + std::lround(share * 254)))]);
 }
-
-/// How views show a quantity.
-struct QuantityLook {
-  MapKind map;
-  ScaleChoice::Curve curve;  // the usual one
-  const char* help;          // its meaning, and what it needs
-};
-const QuantityLook& lookOf(Quantity quantity);
 
 /// The quantity's title for use within a sentence: "drift of V", "K norm".
 QString titleInText(Quantity quantity);

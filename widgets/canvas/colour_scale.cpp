@@ -8,7 +8,6 @@
 #include <limits>
 
 #include "core/api/snapshot.h"
-#include "widgets/canvas/colour_map.h"
 
 namespace kvlab {
 namespace {
@@ -92,6 +91,37 @@ ColourScale makeScale(Quantity quantity, Values values, const ScaleChoice& choic
   return scale;
 }
 }  // namespace
+
+const QuantityLook& lookOf(Quantity quantity) {
+  using Map = MapKind;
+  using Curve = ScaleChoice::Curve;
+  static constexpr std::array<QuantityLook, kQuantities> kLooks{{
+      {Map::Viridis, Curve::Linear, "Brightness of the row, 0 to 255; culling replaces dim rows"},
+      {Map::Cividis, Curve::Linear, "Ticks since the row was added"},
+      {Map::Residency, Curve::Linear, "Whether the row's K and V are present in the layer"},
+      {Map::Inferno, Curve::Log, "Attention that the newest query pays to the row"},
+      {Map::Inferno, Curve::Rank, "Attention that the row received from all queries of the last prefill"},
+      {Map::Cividis, Curve::Linear,
+       "Difference between the phase at which the row is read and the phase at which it was computed"},
+      {Map::Staleness, Curve::Linear, "Why the row may differ from a rebuild"},
+      {Map::Inferno, Curve::Log, "Relative difference of K from a rebuild; needs a drift pass"},
+      {Map::Inferno, Curve::Log, "Relative difference of V from a rebuild; needs a drift pass"},
+      {Map::Viridis, Curve::Linear, "L2 norm of the row's K over all heads"},
+      {Map::Viridis, Curve::Linear, "L2 norm of the row's V over all heads"},
+      {Map::Inferno, Curve::Log, "Relative error of the stored K; needs a quantisation pass"},
+      {Map::Inferno, Curve::Log, "Relative error of the stored V; needs a quantisation pass"},
+      {Map::Inferno, Curve::Log,
+       "Error of the newest query's attention logits because of the stored K; needs a quantisation pass"},
+      {Map::Viridis, Curve::Rank,
+       "Last score from the layer's eviction policy; rows with the lowest scores are evicted"},
+      {Map::Inferno, Curve::Root, "How unlikely the model found the token, in nats; needs a text that was scored"},
+      {Map::Inferno, Curve::Log,
+       "Relative difference of K from the state that the view Difference compares with; 1 for rows that it lacks"},
+      {Map::Inferno, Curve::Log,
+       "Relative difference of V from the state that the view Difference compares with; 1 for rows that it lacks"},
+  }};
+  return kLooks[static_cast<std::size_t>(quantity)];
+}
 
 Ranks::Ranks(std::span<const std::span<const float>> values, float low, float high) : m_low(low), m_median(low) {
   std::vector<std::int64_t> counts(std::size_t{1} << (31 - kDropped));
