@@ -17,8 +17,6 @@
 
 namespace kvlab {
 namespace {
-constexpr std::array kCounts = {16, 64, 256};  // numbers of last queries to choose from
-
 /// Other views ask about the query of a single row.
 bool ofNewest(const Result<nlohmann::json>& reply) {
   return !reply || memberOr(*reply, "end", 0) == memberOr(*reply, "length", 0);
@@ -62,15 +60,10 @@ void AttentionView::makeStrip() {
   m_head = stripChoice({}, tr("Query head"), tr("The query head that the views share"));
   makeHeads();
   m_countLabel = stripLabel(tr("Last"));
-  QStringList counts;
-  std::vector<std::string> words;
-  for (const int count : kCounts) {
-    counts << QString::number(count);
-    words.push_back(std::to_string(count));
-  }
-  m_count = stripChoice(counts, tr("Number of queries"), tr("Queries that are asked; each is a pass over the layers"));
+  m_count = stripChoice({"16", "64", "256"}, tr("Number of queries"),
+                        tr("Queries that are asked; each is a pass over the layers"));
   m_count->setCurrentIndex(1);
-  addOption("last", words, m_count, [this] { measureIfWanted(); });
+  addOption("last", {"16", "64", "256"}, m_count, [this] { measureIfWanted(); });
   m_legend = new LegendBar(this);
   m_legend->setMinimumWidth(300);
   strip()->addWidget(m_legend);
@@ -131,7 +124,7 @@ bool AttentionView::current() const {
   if (!picture || context().history().empty()) return false;
   const bool alike = picture->of->tick == context().history().back()->tick && picture->layer == layer();
   if (!wantsQueries()) return alike && !picture->byQuery();
-  const int wanted = std::min(kCounts[at(m_count->currentIndex())], picture->length());
+  const int wanted = std::min(m_count->currentText().toInt(), picture->length());
   return alike && picture->queries == wanted && picture->heads.size() == 1 &&
       picture->heads[0] == context().focus().head.value();
 }
@@ -149,7 +142,7 @@ void AttentionView::measure(bool byHand) {
   nlohmann::json args = withLayer(*shown(), layer());
   if (wantsQueries()) {
     args["head"] = std::min(context().focus().head.value(), heads() - 1);
-    args["begin"] = std::max(0, context().history().back()->length() - kCounts[at(m_count->currentIndex())]);
+    args["begin"] = std::max(0, context().history().back()->length() - m_count->currentText().toInt());
   }
   if (byHand) return m_ask.run(QStringLiteral("attention_measure"), args, arrived), showState();
   args["packed"] = true;
