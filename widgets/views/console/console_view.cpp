@@ -16,6 +16,15 @@
 
 namespace kvlab {
 namespace {
+/// Names that scripts may start with; the window adds its registered names.
+const char* const kNames =
+    "s.step( s.stepAction( s.break( s.clearBreaks( s.run( s.inject( s.apply( s.plan( s.evict( s.setBrightness( "
+    "s.pin( s.rebuild( s.fault( s.undo( s.redo( s.goto( s.branches( s.fork( s.close( s.tick s.length s.text( "
+    "s.tokens( s.stateHash( s.pos2ledger( s.rows( s.ledger( s.history( s.logits( s.topk( s.attention( s.row( "
+    "s.invariants( s.drift( s.bytes( s.prompt( s.promptIds( s.prefill( s.endPrefill( s.tokenise( s.detokenise( "
+    "s.saveCache( s.loadCache( s.saveCapture( lab.open( lab.openCapture( view.show( view.focus( view.theme( "
+    "view.size( view.screenshot( view.command( view.list( expect( expectNear( expectError( log(";
+
 constexpr int kSign = 2;  // characters
 
 QString sign(ConsoleView::Kind kind) {
@@ -68,6 +77,7 @@ class ConsoleOutput : public QPlainTextEdit {
 ConsoleView::ConsoleView(InspectorContext& context, QWidget* parent) : InspectorView(context, parent) {
   makeStrip();
   makeBody();
+  setCompletions(QString::fromLatin1(kNames).split(QLatin1Char(' ')));
   setMainControl(m_input);
   connect(&context, &InspectorContext::scripted, this, [this](const QString& line) { add(Kind::Click, line); });
   QAction* erase = addViewAction(tr("Clear"), tr("Clear the console"), QKeySequence(Qt::CTRL | Qt::Key_L));

@@ -11,23 +11,12 @@
 
 namespace kvlab {
 namespace {
-/// Names that scripts may start with.
-const char* const kNames =
-    "s.step( s.stepAction( s.break( s.clearBreaks( s.run( s.inject( s.apply( s.plan( s.evict( s.setBrightness( "
-    "s.pin( s.rebuild( s.fault( s.undo( s.redo( s.goto( s.branches( s.fork( s.close( s.tick s.length s.text( "
-    "s.tokens( s.stateHash( s.pos2ledger( s.rows( s.ledger( s.history( s.logits( s.topk( s.attention( s.row( "
-    "s.invariants( s.drift( s.bytes( s.prompt( s.promptIds( s.prefill( s.endPrefill( s.tokenise( s.detokenise( "
-    "s.saveCache( s.loadCache( s.saveCapture( lab.open( lab.openCapture( view.show( view.focus( view.theme( "
-    "view.size( view.screenshot( view.command( view.list( expect( expectNear( expectError( log(";
-
 constexpr int kPromptRoom = 26;  // room for the prompt sign at the left
 constexpr int kMostLines = 8;    // height at which the entry starts to scroll
 }  // namespace
 
-ScriptInput::ScriptInput(QWidget* parent) : QPlainTextEdit(parent) {
-  QStringList names = QString::fromLatin1(kNames).split(QLatin1Char(' '));
-  names.sort();
-  m_completer = new QCompleter(names, this);
+ScriptInput::ScriptInput(QWidget* parent)
+    : QPlainTextEdit(parent), m_names(new QStringListModel(this)), m_completer(new QCompleter(m_names, this)) {
   setAccessibleName(tr("Script line"));
   setToolTip(tr("Return runs, Shift+Return starts a new line, Up and Down browse, Tab completes"));
   setPlaceholderText(tr("s.step() — Tab completes, Up recalls"));
@@ -45,6 +34,13 @@ ScriptInput::ScriptInput(QWidget* parent) : QPlainTextEdit(parent) {
   connect(m_completer, qOverload<const QString&>(&QCompleter::activated), this, &ScriptInput::complete);
   connect(this, &QPlainTextEdit::textChanged, this, &ScriptInput::grow);
   grow();
+}
+
+void ScriptInput::setCompletions(const QStringList& names) {
+  QStringList sorted = names;
+  sorted.removeDuplicates();
+  sorted.sort();
+  m_names->setStringList(sorted);
 }
 
 void ScriptInput::grow() {

@@ -4,6 +4,7 @@
 #pragma once
 #include <QCompleter>
 #include <QPlainTextEdit>
+#include <QStringListModel>
 
 #include "widgets/base/line_history.h"
 
@@ -13,6 +14,8 @@ class ScriptInput : public QPlainTextEdit {
   Q_OBJECT
  public:
   explicit ScriptInput(QWidget* parent);
+  void setCompletions(const QStringList& names);
+  QStringList completions() const { return m_names->stringList(); }
   LineHistory& past() { return m_past; }
   QCompleter* completer() const { return m_completer; }
   /// Runs the typed text, like Return.
@@ -35,6 +38,7 @@ class ScriptInput : public QPlainTextEdit {
   QString word() const;
   void replaceAll(const QString& text);
 
+  QStringListModel* m_names;
   QCompleter* m_completer;
   LineHistory m_past;
 };
