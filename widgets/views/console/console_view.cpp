@@ -16,7 +16,7 @@
 
 namespace kvlab {
 namespace {
-/// Names that scripts may start with; the window adds its registered names.
+/// Names that scripts may start with.
 const char* const kNames =
     "s.step( s.stepAction( s.break( s.clearBreaks( s.run( s.inject( s.apply( s.plan( s.evict( s.setBrightness( "
     "s.pin( s.rebuild( s.fault( s.undo( s.redo( s.goto( s.branches( s.fork( s.close( s.tick s.length s.text( "

@@ -13,8 +13,6 @@ class ConsoleView : public InspectorView {
   Q_OBJECT
   /// Entered lines, oldest first; the window saves them between runs.
   Q_PROPERTY(QStringList history READ history WRITE setHistory)
-  /// Names that Tab completes.
-  Q_PROPERTY(QStringList completions READ completions WRITE setCompletions)
  public:
   enum class Kind { Entered, Result, Failure, Click };
   static constexpr int kLimit = 10000;  // entries kept
@@ -24,7 +22,7 @@ class ConsoleView : public InspectorView {
   bool ready() const override { return InspectorView::ready() && m_running == 0; }
   QStringList history() const { return m_input->past().lines(); }
   void setHistory(const QStringList& lines) { m_input->past().setLines(lines); }
-  QStringList completions() const { return m_input->completions(); }
+  /// Names that Tab completes.
   void setCompletions(const QStringList& names) { m_input->setCompletions(names); }
   void clear();
 
