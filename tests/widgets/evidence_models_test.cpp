@@ -13,7 +13,7 @@
 #include "widgets/views/compose/draft.h"
 #include "widgets/views/compose/plan_model.h"
 #include "widgets/views/events/event_model.h"
-#include "widgets/views/events/time_axis.h"
+#include "widgets/views/events/timeline.h"
 #include "widgets/views/events/trace_export.h"
 #include "widgets/views/invariants/invariant_model.h"
 #include "widgets/views/log/log_model.h"

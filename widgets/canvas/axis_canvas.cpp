@@ -186,8 +186,6 @@ void AxisCanvas::paintEvent(QPaintEvent*) {
   paintContent(painter, *theme);
 }
 
-void AxisCanvas::resizeEvent(QResizeEvent*) { place(); }
-
 void AxisCanvas::wheelEvent(QWheelEvent* event) {
   if (!hasAxis()) return QWidget::wheelEvent(event);
   const QPoint turn = event->angleDelta();
@@ -254,8 +252,6 @@ void AxisCanvas::keyPressEvent(QKeyEvent* event) {
   const bool enter = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;
   if (!enter || !activate(focusCell())) QWidget::keyPressEvent(event);
 }
-
-void AxisCanvas::leaveEvent(QEvent*) { hover({}); }
 
 bool AxisCanvas::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return QWidget::event(event);

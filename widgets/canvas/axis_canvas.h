@@ -108,14 +108,14 @@ class AxisCanvas : public QWidget {
   void place();
 
   void paintEvent(QPaintEvent* event) final;
-  void resizeEvent(QResizeEvent* event) override;
+  void resizeEvent(QResizeEvent*) override { place(); }
   void wheelEvent(QWheelEvent* event) final;
   void mousePressEvent(QMouseEvent* event) final;
   void mouseMoveEvent(QMouseEvent* event) final;
   void mouseReleaseEvent(QMouseEvent* event) final;
   void mouseDoubleClickEvent(QMouseEvent* event) final;
   void keyPressEvent(QKeyEvent* event) final;
-  void leaveEvent(QEvent* event) final;
+  void leaveEvent(QEvent*) final { hover({}); }
   bool event(QEvent* event) final;
 
  private:

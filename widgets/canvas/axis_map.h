@@ -8,6 +8,14 @@
 
 namespace kvlab {
 
+/// The distance of labels on an axis: 1, 2 or 5 times a power of ten.
+inline double roundStep(double atLeast) {
+  const double power = std::pow(10.0, std::floor(std::log10(atLeast)));
+  for (const double factor : {1.0, 2.0, 5.0})
+    if (factor * power >= atLeast * (1 - 1e-9)) return factor * power;
+  return 10 * power;
+}
+
 struct AxisMap {
   double count = 0;       // items on the axis
   double extent = 1;      // pixels of the whole visible axis

@@ -13,16 +13,6 @@
 namespace kvlab {
 namespace {
 
-/// Distance between ruler labels: 1, 2 or 5 times a power of ten.
-int rulerStep(double pixelsPerItem, double pixelsPerLabel) {
-  double step = 1;
-  while (step * pixelsPerItem < pixelsPerLabel) {
-    const double lead = step / std::pow(10, std::floor(std::log10(step) + 1e-9));
-    step *= lead < 1.5 ? 2 : lead < 3 ? 2.5 : 2;
-  }
-  return static_cast<int>(std::lround(step));
-}
-
 QString groups(int number) { return QLocale(QLocale::C).toString(number).replace(',', QChar(0x2009)); }
 
 }  // namespace
@@ -32,7 +22,7 @@ void paintRuler(QPainter& painter, const QRect& ruler, int width, const AxisMap&
   painter.fillRect(QRect(0, ruler.bottom(), width, 1), theme.border);
   painter.setFont(theme.monoSmall);
   painter.setPen(theme.faint);
-  const int step = rulerStep(axis.scale, 64);
+  const int step = static_cast<int>(std::max(1.0, roundStep(64 / axis.scale)));
   const auto [begin, end] = axis.inSight();
   const bool centred = axis.scale >= 20;
   const QFontMetrics metrics = painter.fontMetrics();

@@ -22,8 +22,6 @@
 
 namespace kvlab {
 
-enum class MapKind : std::uint8_t { Viridis, Cividis, Inferno, Diverging, Residency, Staleness };
-
 /// 256 colours; kUnmeasured and kGone are Theme::missing, kFirstColour..255 run along the map.
 using ColourTable = std::array<QRgb, 256>;
 ColourTable colourTable(MapKind kind, const Theme& theme);
@@ -31,7 +29,6 @@ ColourTable colourTable(MapKind kind, const Theme& theme);
 inline QColor colourAt(const ColourTable& table, double share) {
   return QColor(table[at(std::max<long>(kFirstColour, 1 + std::lround(share * 254)))]);
 }
-MapKind mapKindFor(Quantity quantity);
 
 /// The quantity's title for use within a sentence: "drift of V", "K norm".
 QString titleInText(Quantity quantity);
@@ -56,8 +53,6 @@ QString legendWords(const ColourLegend& legend);
 /// Paints a legend of one line: low end, bar, high end, and the words that there is room for; or named swatches; or, if
 /// all cells have one value, one swatch with an explanation. Returns its width.
 int paintLegend(QPainter& painter, const QRect& area, const ColourLegend& legend, const Theme& theme);
-/// Explanation next to a colour map of a single value.
-QString onlyValueText(Quantity quantity, float value);
 /// Colours of a quantity at kFirstColour..255.
 ColourTable colourTable(Quantity quantity, const Theme& theme);
 /// Hatching for cells whose row is gone, dots for cells that nobody measured.

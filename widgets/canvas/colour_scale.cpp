@@ -22,23 +22,6 @@ float bitsOf(float value) { return static_cast<float>(std::bit_cast<std::int32_t
 /// Grows with the distance from the low end.
 std::size_t rankKey(float distance) { return std::bit_cast<std::uint32_t>(std::max(distance, 0.0f)) >> kDropped; }
 
-Curve usualCurve(Quantity quantity) {
-  switch (quantity) {
-    case Quantity::Surprise: return Curve::Root;
-    case Quantity::Received:
-    case Quantity::Score: return Curve::Rank;
-    case Quantity::Attention:
-    case Quantity::DriftK:
-    case Quantity::QuantK:
-    case Quantity::QuantV:
-    case Quantity::QuantLogit:
-    case Quantity::DifferenceK:
-    case Quantity::DifferenceV:
-    case Quantity::DriftV: return Curve::Log;
-    default: return Curve::Linear;
-  }
-}
-
 struct Extent {
   float low = INFINITY, high = -INFINITY;  // range of finite values; low > high = there are none
   bool any() const { return low <= high; }
@@ -97,7 +80,7 @@ void setCurve(ColourScale& scale, Values values, const Extent& extent) {
 }
 
 ColourScale makeScale(Quantity quantity, Values values, const ScaleChoice& choice) {
-  ColourScale scale{quantity, 0, 1, choice.curve == Curve::Usual ? usualCurve(quantity) : choice.curve};
+  ColourScale scale{quantity, 0, 1, choice.curve == Curve::Usual ? lookOf(quantity).curve : choice.curve};
   if (quantity == Quantity::Staleness) scale.high = kExactnessLabels - 1;
   if (isCategorical(quantity)) return scale.curve = Curve::Linear, scale;
   Extent extent;
@@ -108,6 +91,37 @@ ColourScale makeScale(Quantity quantity, Values values, const ScaleChoice& choic
   return scale;
 }
 }  // namespace
+
+const QuantityLook& lookOf(Quantity quantity) {
+  using Map = MapKind;
+  using Curve = ScaleChoice::Curve;
+  static constexpr std::array<QuantityLook, kQuantities> kLooks{{
+      {Map::Viridis, Curve::Linear, "Brightness of the row, 0 to 255; culling replaces dim rows"},
+      {Map::Cividis, Curve::Linear, "Ticks since the row was added"},
+      {Map::Residency, Curve::Linear, "Whether the row's K and V are present in the layer"},
+      {Map::Inferno, Curve::Log, "Attention that the newest query pays to the row"},
+      {Map::Inferno, Curve::Rank, "Attention that the row received from all queries of the last prefill"},
+      {Map::Cividis, Curve::Linear,
+       "Difference between the phase at which the row is read and the phase at which it was computed"},
+      {Map::Staleness, Curve::Linear, "Why the row may differ from a rebuild"},
+      {Map::Inferno, Curve::Log, "Relative difference of K from a rebuild; needs a drift pass"},
+      {Map::Inferno, Curve::Log, "Relative difference of V from a rebuild; needs a drift pass"},
+      {Map::Viridis, Curve::Linear, "L2 norm of the row's K over all heads"},
+      {Map::Viridis, Curve::Linear, "L2 norm of the row's V over all heads"},
+      {Map::Inferno, Curve::Log, "Relative error of the stored K; needs a quantisation pass"},
+      {Map::Inferno, Curve::Log, "Relative error of the stored V; needs a quantisation pass"},
+      {Map::Inferno, Curve::Log,
+       "Error of the newest query's attention logits because of the stored K; needs a quantisation pass"},
+      {Map::Viridis, Curve::Rank,
+       "Last score from the layer's eviction policy; rows with the lowest scores are evicted"},
+      {Map::Inferno, Curve::Root, "How unlikely the model found the token, in nats; needs a text that was scored"},
+      {Map::Inferno, Curve::Log,
+       "Relative difference of K from the state that the view Difference compares with; 1 for rows that it lacks"},
+      {Map::Inferno, Curve::Log,
+       "Relative difference of V from the state that the view Difference compares with; 1 for rows that it lacks"},
+  }};
+  return kLooks[static_cast<std::size_t>(quantity)];
+}
 
 Ranks::Ranks(std::span<const std::span<const float>> values, float low, float high) : m_low(low), m_median(low) {
   std::vector<std::int64_t> counts(std::size_t{1} << (31 - kDropped));

@@ -16,6 +16,17 @@ constexpr std::uint8_t kUnmeasured = 0;  // nobody has measured the cell
 constexpr std::uint8_t kGone = 1;        // its row is not in the layer
 constexpr std::uint8_t kFirstColour = 2;
 
+/// The colours of a map; colour_map has them.
+enum class MapKind : std::uint8_t { Viridis, Cividis, Inferno, Diverging, Residency, Staleness };
+
+/// How views show a quantity.
+struct QuantityLook {
+  MapKind map;
+  ScaleChoice::Curve curve;  // the usual one
+  const char* help;          // its meaning, and what it needs
+};
+const QuantityLook& lookOf(Quantity quantity);
+
 /// Shares of a set of values that lie below a value. Values closer than 1.6 % of their distance to the smallest one
 /// have the same share.
 class Ranks {

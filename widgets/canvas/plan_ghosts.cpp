@@ -48,12 +48,6 @@ void addStale(PlanGhosts& out, PositionRun run, const Snapshot& s) {
   }
 }
 
-constexpr const char* kWords[kGhostKinds] = {
-    QT_TRANSLATE_NOOP("GhostEntry", "new"), QT_TRANSLATE_NOOP("GhostEntry", "goes"),
-    QT_TRANSLATE_NOOP("GhostEntry", "leaves a layer"), QT_TRANSLATE_NOOP("GhostEntry", "goes stale")};
-
-constexpr int kSwatch = 16, kSwatchHeight = 10;
-
 }  // namespace
 
 bool PlanGhosts::has(GhostKind kind) const {
@@ -137,51 +131,62 @@ void paintHatch(QPainter& painter, const QRectF& box, const Theme& theme) {
   painter.restore();
 }
 
-GhostEntry::GhostEntry(GhostKind kind, QWidget* parent) : QWidget(parent), m_kind(kind) {
-  setAccessibleName(words());
-  setToolTip(tr("What the queued actions would do: %1").arg(words()));
-  hide();
-}
-
-QString GhostEntry::words() const { return tr(kWords[static_cast<int>(m_kind)]); }
-
-QSize GhostEntry::sizeHint() const {
-  const QFontMetrics metrics(Theme::current()->small);
-  return {kSwatch + Theme::kSmall + metrics.horizontalAdvance(words()) + Theme::kSmall, Theme::kStrip - 12};
-}
-
-void GhostEntry::paintEvent(QPaintEvent*) {
-  QPainter painter(this);
-  const auto theme = Theme::current();
-  const QRectF box(2.5, (height() - kSwatchHeight) / 2 + 0.5, kSwatch - 5, kSwatchHeight - 1);
-  const auto strike = [&] {
-    paintStrike(painter, {box.left() - 2, box.center().y(), box.right() + 2, box.center().y()}, *theme);
-  };
-  painter.setRenderHint(QPainter::Antialiasing);
-  switch (m_kind) {
-    case GhostKind::New: paintNew(painter, box, *theme); break;
-    case GhostKind::Leaving:
-      painter.fillRect(box, theme->faint);
-      strike();
-      break;
-    case GhostKind::LeavingLayer:
-      for (const double y : {box.top() - 2, box.bottom() - 1})  // the layers above and below keep it
-        painter.fillRect(QRectF(box.left(), y, box.width(), 3), theme->faint);
-      strike();
-      break;
-    case GhostKind::Stale: paintHatch(painter, box, *theme); break;
+namespace {
+/// A mark and its words.
+class GhostEntry : public QWidget {
+ public:
+  GhostEntry(GhostKind kind, const QString& words, QWidget* parent) : QWidget(parent), m_kind(kind), m_words(words) {
+    setAccessibleName(words);
+    setToolTip(GhostLegend::tr("What the queued actions would do: %1").arg(words));
+    hide();
   }
-  painter.setFont(theme->small);
-  painter.setPen(theme->muted);
-  painter.drawText(rect().adjusted(kSwatch + Theme::kSmall, 0, 0, 0), Qt::AlignVCenter, words());
-}
+  QSize sizeHint() const override {
+    const QFontMetrics metrics(Theme::current()->small);
+    return {kSwatch + Theme::kSmall + metrics.horizontalAdvance(m_words) + Theme::kSmall, Theme::kStrip - 12};
+  }
+  QSize minimumSizeHint() const override { return sizeHint(); }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QPainter painter(this);
+    const auto theme = Theme::current();
+    const QRectF box(2.5, (height() - kSwatchHeight) / 2 + 0.5, kSwatch - 5, kSwatchHeight - 1);
+    const auto strike = [&] {
+      paintStrike(painter, {box.left() - 2, box.center().y(), box.right() + 2, box.center().y()}, *theme);
+    };
+    painter.setRenderHint(QPainter::Antialiasing);
+    switch (m_kind) {
+      case GhostKind::New: paintNew(painter, box, *theme); break;
+      case GhostKind::Leaving:
+        painter.fillRect(box, theme->faint);
+        strike();
+        break;
+      case GhostKind::LeavingLayer:
+        for (const double y : {box.top() - 2, box.bottom() - 1})  // the layers above and below keep it
+          painter.fillRect(QRectF(box.left(), y, box.width(), 3), theme->faint);
+        strike();
+        break;
+      case GhostKind::Stale: paintHatch(painter, box, *theme); break;
+    }
+    painter.setFont(theme->small);
+    painter.setPen(theme->muted);
+    painter.drawText(rect().adjusted(kSwatch + Theme::kSmall, 0, 0, 0), Qt::AlignVCenter, m_words);
+  }
+
+ private:
+  static constexpr int kSwatch = 16, kSwatchHeight = 10;
+  const GhostKind m_kind;
+  const QString m_words;
+};
+}  // namespace
 
 GhostLegend::GhostLegend(StripLayout& strip, QWidget* view) : QObject(view), m_head(new QLabel(tr("Queue"), view)) {
   m_head->setForegroundRole(QPalette::PlaceholderText);
   m_head->hide();
   strip.addWidget(m_head);
+  const QString words[kGhostKinds] = {tr("new"), tr("goes"), tr("leaves a layer"), tr("goes stale")};
   for (int i = 0; i < kGhostKinds; ++i) {
-    m_entries.push_back(new GhostEntry(static_cast<GhostKind>(i), view));
+    m_entries.push_back(new GhostEntry(static_cast<GhostKind>(i), words[i], view));
     strip.addWidget(m_entries.back());
   }
 }

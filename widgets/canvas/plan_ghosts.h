@@ -51,23 +51,6 @@ void paintNew(QPainter& painter, const QRectF& box, const Theme& theme);
 /// Slanted lines over rows that become stale.
 void paintHatch(QPainter& painter, const QRectF& box, const Theme& theme);
 
-/// A mark and its words. GUI thread.
-class GhostEntry : public QWidget {
-  Q_OBJECT
- public:
-  GhostEntry(GhostKind kind, QWidget* parent);
-  QSize sizeHint() const override;
-  QSize minimumSizeHint() const override { return sizeHint(); }
-
- protected:
-  void paintEvent(QPaintEvent* event) override;
-
- private:
-  QString words() const;
-
-  const GhostKind m_kind;
-};
-
 /// A legend in a view's strip of controls: one entry for each kind of ghost that appears. Without ghosts it takes no
 /// room. Owned by its view.
 class GhostLegend : public QObject {
@@ -78,7 +61,7 @@ class GhostLegend : public QObject {
 
  private:
   QLabel* m_head;
-  std::vector<GhostEntry*> m_entries;  // by kind
+  std::vector<QWidget*> m_entries;  // by kind
 };
 
 }  // namespace kvlab

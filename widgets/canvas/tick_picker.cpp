@@ -81,8 +81,6 @@ int ScrolledTicks::placeAt(const QPointF& point) const {
   return point.x() < kSide || place >= end() ? -1 : place;
 }
 
-void ScrolledTicks::resizeEvent(QResizeEvent*) { reveal(); }
-
 /// Scrolls by fewer columns if columns are wide.
 void ScrolledTicks::wheelEvent(QWheelEvent* event) {
   const QPoint turn = event->angleDelta();

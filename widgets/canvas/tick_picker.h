@@ -59,7 +59,7 @@ class ScrolledTicks : public TickPicker {
   double leftOf(int place) const { return kSide + (place - m_first) * columnWidth(); }
   /// Scrolls to the shown tick, or to the last column if it is not in this strip.
   void reveal();
-  void resizeEvent(QResizeEvent* event) override;
+  void resizeEvent(QResizeEvent*) override { reveal(); }
   void wheelEvent(QWheelEvent* event) override;
 
  private:

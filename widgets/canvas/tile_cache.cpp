@@ -15,8 +15,7 @@ TileCache::TileCache(InspectorContext& context, std::string tag, QObject* parent
 
 void TileCache::forget() {
   m_tiles.clear();
-  std::fill(std::begin(m_asked), std::end(m_asked), 0);
-  m_waiting = 0;
+  m_open.clear();
   m_behind.reset();
 }
 
@@ -27,20 +26,12 @@ void TileCache::request(Quantity quantity) {
     if (shown(quantity)) return;
     request.tick = m_context.snapshot()->tick;
   }
-  // A newer request replaces an open one, whose reply then never comes.
-  quint64& asked = m_asked[static_cast<std::size_t>(quantity)];
-  if (asked++ % 2 == 0) ++m_waiting;
-  else ++asked;
-  const quint64 ours = asked;
+  const quint64 ours = m_open[quantity] = ++m_asked;
   const std::string tag = m_tag + ":" + std::string(name(quantity));
   const quint64 session = m_context.sessionNumber();
   m_context.fetch(tag, request, this, [this, quantity, ours, session](std::shared_ptr<const Tile> tile) {
     if (session != m_context.sessionNumber()) return;
-    quint64& now = m_asked[static_cast<std::size_t>(quantity)];
-    if (ours == now) {
-      ++now;
-      --m_waiting;
-    }
+    if (const auto open = m_open.find(quantity); open != m_open.end() && open->second == ours) m_open.erase(open);
     if (tile) keep(std::move(tile));
     emit arrived(quantity);
   });
@@ -60,10 +51,7 @@ void TileCache::keep(std::shared_ptr<const Tile> tile) {
 
 std::shared_ptr<const Tile> TileCache::shown(Quantity quantity) const {
   const SnapshotPtr snapshot = m_context.snapshot();
-  if (!snapshot) return nullptr;
-  for (auto it = m_tiles.rbegin(); it != m_tiles.rend(); ++it)
-    if ((*it)->request.quantity == quantity && (*it)->tick == snapshot->tick) return *it;
-  return nullptr;
+  return snapshot ? latest(quantity, snapshot->tick) : nullptr;
 }
 
 ShownTile TileCache::best(Quantity quantity) {
@@ -90,9 +78,9 @@ ShownTile TileCache::best(Quantity quantity) {
 
 QString TileCache::note() const { return m_behind ? tr("values of tick %1").arg(m_behind->value()) : QString(); }
 
-std::shared_ptr<const Tile> TileCache::latest(Quantity quantity) const {
+std::shared_ptr<const Tile> TileCache::latest(Quantity quantity, std::optional<Tick> of) const {
   for (auto it = m_tiles.rbegin(); it != m_tiles.rend(); ++it)
-    if ((*it)->request.quantity == quantity) return *it;
+    if ((*it)->request.quantity == quantity && (*it)->tick == of.value_or((*it)->tick)) return *it;
   return nullptr;
 }
 

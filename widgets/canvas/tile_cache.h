@@ -28,15 +28,15 @@ class TileCache : public QObject {
   void request(Quantity quantity);
   /// The tile of the shown tick; null if it has not arrived or was dropped.
   std::shared_ptr<const Tile> shown(Quantity quantity) const;
-  /// The newest tile of that quantity, of any tick; null before the first.
-  std::shared_ptr<const Tile> latest(Quantity quantity) const;
+  /// The newest tile of that quantity, of one tick or of any; null before the first.
+  std::shared_ptr<const Tile> latest(Quantity quantity, std::optional<Tick> of = {}) const;
   /// The values to show of a quantity: the tile of the shown tick, else in a run the newest tile whose snapshot is
   /// kept, else no tile and the shown snapshot.
   ShownTile best(Quantity quantity);
   /// Says of which tick the values are that best() gave; empty if they are of the shown one.
   QString note() const;
   /// True while replies are outstanding.
-  bool waiting() const { return m_waiting > 0; }
+  bool waiting() const { return !m_open.empty(); }
   /// True if the shown tick is the newest, or follows a run.
   bool atNewest() const { return m_context.following(); }
 
@@ -51,10 +51,10 @@ class TileCache : public QObject {
   InspectorContext& m_context;
   const std::string m_tag;
   std::deque<std::shared_ptr<const Tile>> m_tiles;  // oldest first
-  int m_waiting = 0;
   std::optional<Tick> m_behind;             // tick of the values that the view shows; none if the view shows that tick
   Quantity m_shows = Quantity::Brightness;  // last quantity that best() was asked for
-  quint64 m_asked[kQuantities] = {};
+  std::map<Quantity, quint64> m_open;       // outstanding requests; a newer one replaces an older one of its quantity
+  quint64 m_asked = 0;                      // number of the last request
 };
 
 }  // namespace kvlab

@@ -25,8 +25,7 @@ void ColumnOrder::apply(int column, Qt::SortOrder order) {
 }
 
 ViewOption ColumnOrder::viewOption() {
-  const auto take = [this](const nlohmann::json& value) { return set(value) ? std::string() : remedy(); };
-  return {"sort", [this] { return option(); }, take};
+  return {"sort", [this] { return option(); }, [this](const nlohmann::json& value) { return set(value); }};
 }
 
 std::string ColumnOrder::option() const {
@@ -36,16 +35,11 @@ std::string ColumnOrder::option() const {
       .toStdString();
 }
 
-/// False if the option names no column.
-bool ColumnOrder::set(const nlohmann::json& option) {
+std::string ColumnOrder::set(const nlohmann::json& option) {
   const QString given = option.is_string() ? QString::fromStdString(option.get<std::string>()) : QString();
   const bool down = given.startsWith('-');
-  const qsizetype column = m_names.indexOf(given.mid(down ? 1 : 0));
-  if (column >= 0) apply(static_cast<int>(column), down ? Qt::DescendingOrder : Qt::AscendingOrder);
-  return column >= 0;
-}
-
-std::string ColumnOrder::remedy() const {
+  if (const qsizetype column = m_names.indexOf(given.mid(down ? 1 : 0)); column >= 0)
+    return apply(static_cast<int>(column), down ? Qt::DescendingOrder : Qt::AscendingOrder), std::string();
   const QString others = m_names.mid(0, m_names.size() - 1).join(QStringLiteral(", "));
   return QStringLiteral("use %1 or %2; -%2 reverses the order").arg(others, m_names.last()).toStdString();
 }

@@ -27,8 +27,8 @@ class ColumnOrder : public QObject {
  private:
   void apply(int column, Qt::SortOrder order);
   std::string option() const;
-  bool set(const nlohmann::json& option);
-  std::string remedy() const;
+  /// Returns the allowed values, or nothing.
+  std::string set(const nlohmann::json& option);
 
   DataTable& m_table;
   QStringList m_names;  // option name by column

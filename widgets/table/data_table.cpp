@@ -3,7 +3,6 @@
 
 #include <QClipboard>
 #include <QGuiApplication>
-#include <QHash>
 #include <QHeaderView>
 #include <QHelpEvent>
 #include <QKeyEvent>
@@ -15,24 +14,10 @@
 
 #include "widgets/base/inspector_view.h"
 #include "widgets/base/panes.h"
-#include "widgets/base/theme.h"
 
 namespace kvlab {
 namespace {
 constexpr int kMoreWidth = 22;  // width of the mark that counts hidden columns
-
-QColor toneColour(Tone tone, const Theme& theme) {
-  switch (tone) {
-    case Tone::Muted: return theme.muted;
-    case Tone::Faint: return theme.faint;
-    case Tone::Ghost: return theme.ghost;
-    case Tone::Accent: return theme.accent;
-    case Tone::Ok: return theme.ok;
-    case Tone::Warning: return theme.warning;
-    case Tone::Error: return theme.error;
-    default: return theme.text;
-  }
-}
 
 /// On the background of a selected line faint text is shown one step stronger.
 Tone shownTone(const QModelIndex& index, bool selected) {
@@ -54,21 +39,6 @@ void drawCell(QPainter& painter, const QRect& area, int align, const QString& te
   painter.drawText(x, area.top() + (area.height() - line.height()) / 2 + line.ascent(), shown);
 }
 
-void paintBack(QPainter& painter, const QStyleOptionViewItem& option, const QModelIndex& index, const Theme& theme) {
-  const bool bad = index.data(kBadRole).toBool();
-  if (bad) painter.fillRect(option.rect, Theme::mix(theme.surface, theme.error, 0.16));
-  if (option.state & QStyle::State_Selected)
-    painter.fillRect(option.rect,
-                     bad ? Theme::mix(theme.surface, theme.error, theme.dark ? 0.34 : 0.3) : theme.selection);
-  else if (option.state & QStyle::State_MouseOver) painter.fillRect(option.rect, Theme::faded(theme.accent, 28));
-  const auto fill = index.data(kFillRole).value<QColor>();
-  if (fill.isValid()) painter.fillRect(option.rect, fill);
-  if (bad && index.column() == 0)
-    painter.fillRect(QRect(option.rect.left(), option.rect.top(), 3, option.rect.height()), theme.error);
-  if (index.data(kRuleRole).toBool())
-    painter.fillRect(QRect(option.rect.left(), option.rect.top(), 1, option.rect.height()), theme.border);
-}
-
 /// A header that leaves room for the mark of hidden columns.
 class ShedHeader : public QHeaderView {
  public:
@@ -87,33 +57,42 @@ class ShedHeader : public QHeaderView {
 }  // namespace
 
 Tone toneOfEvent(const QString& event) {
-  static const QHash<QString, Tone> kTones = {{"born", Tone::Ok},
-                                              {"restored", Tone::Ok},
-                                              {"expanded", Tone::Ok},
-                                              {"lit", Tone::Ok},
-                                              {"verified", Tone::Ok},
-                                              {"loaded", Tone::Ok},
-                                              {"computed", Tone::Ok},
-                                              {"rebuilt", Tone::Ok},
-                                              {"became exact", Tone::Ok},
-                                              {"evicted", Tone::Accent},
-                                              {"left layer", Tone::Accent},
-                                              {"collapsed", Tone::Accent},
-                                              {"moved", Tone::Accent},
-                                              {"turned", Tone::Accent},
-                                              {"copied", Tone::Accent},
-                                              {"converted", Tone::Accent},
-                                              {"left", Tone::Accent},
-                                              {"replaced", Tone::Warning},
-                                              {"deleted", Tone::Warning},
-                                              {"parent", Tone::Warning},
-                                              {"edited", Tone::Warning},
-                                              {"became stale", Tone::Warning},
-                                              {"aborted", Tone::Error},
-                                              {"fault", Tone::Error},
-                                              {"damage found", Tone::Error},
-                                              {"damaged", Tone::Error}};
-  return kTones.value(event, Tone::Muted);
+  static const std::pair<Tone, QStringList> kTones[] = {
+      {Tone::Ok, {"born", "restored", "expanded", "lit", "verified", "loaded", "computed", "rebuilt", "became exact"}},
+      {Tone::Accent, {"evicted", "left layer", "collapsed", "moved", "turned", "copied", "converted", "left"}},
+      {Tone::Warning, {"replaced", "deleted", "parent", "edited", "became stale"}},
+      {Tone::Error, {"aborted", "fault", "damage found", "damaged"}}};
+  for (const auto& [tone, events] : kTones)
+    if (events.contains(event)) return tone;
+  return Tone::Muted;
+}
+
+QColor toneColour(Tone tone, const Theme& theme) {
+  switch (tone) {
+    case Tone::Muted: return theme.muted;
+    case Tone::Faint: return theme.faint;
+    case Tone::Ghost: return theme.ghost;
+    case Tone::Accent: return theme.accent;
+    case Tone::Ok: return theme.ok;
+    case Tone::Warning: return theme.warning;
+    case Tone::Error: return theme.error;
+    default: return theme.text;
+  }
+}
+
+void paintBack(QPainter& painter, const QStyleOptionViewItem& option, const QModelIndex& index, const Theme& theme) {
+  const bool bad = index.data(kBadRole).toBool();
+  if (bad) painter.fillRect(option.rect, Theme::mix(theme.surface, theme.error, 0.16));
+  if (option.state & QStyle::State_Selected)
+    painter.fillRect(option.rect,
+                     bad ? Theme::mix(theme.surface, theme.error, theme.dark ? 0.34 : 0.3) : theme.selection);
+  else if (option.state & QStyle::State_MouseOver) painter.fillRect(option.rect, Theme::faded(theme.accent, 28));
+  const auto fill = index.data(kFillRole).value<QColor>();
+  if (fill.isValid()) painter.fillRect(option.rect, fill);
+  if (bad && index.column() == 0)
+    painter.fillRect(QRect(option.rect.left(), option.rect.top(), 3, option.rect.height()), theme.error);
+  if (index.data(kRuleRole).toBool())
+    painter.fillRect(QRect(option.rect.left(), option.rect.top(), 1, option.rect.height()), theme.border);
 }
 
 void DataDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {

@@ -6,6 +6,8 @@
 #include <QStyledItemDelegate>
 #include <QTableView>
 
+#include "widgets/base/theme.h"
+
 class QLabel;
 
 namespace kvlab {
@@ -26,11 +28,15 @@ enum DataRole {
   kGivesRole,  // int: see ColumnRoom
 };
 enum class Tone { Normal, Muted, Faint, Ghost, Accent, Ok, Warning, Error };
+QColor toneColour(Tone tone, const Theme& theme);
 
 /// The tone of an event in a row's life, by its name in the verbs `history` and `story`. Pure; any thread.
 /// Ok: it came or became exact. Accent: it moved or left. Warning: it was edited or became stale. Error: damage. Muted:
 /// all else.
 Tone toneOfEvent(const QString& event);
+
+/// Background of a cell: selected, hovered or wrong lines, and the fill and the marks of the cell itself.
+void paintBack(QPainter& painter, const QStyleOptionViewItem& option, const QModelIndex& index, const Theme& theme);
 
 class DataDelegate : public QStyledItemDelegate {
   Q_OBJECT

@@ -17,8 +17,6 @@
 
 namespace kvlab {
 namespace {
-constexpr std::array kCounts = {16, 64, 256};  // numbers of last queries to choose from
-
 /// Other views ask about the query of a single row.
 bool ofNewest(const Result<nlohmann::json>& reply) {
   return !reply || memberOr(*reply, "end", 0) == memberOr(*reply, "length", 0);
@@ -58,19 +56,14 @@ void AttentionView::makeStrip() {
     showState();
     measureIfWanted();
   });
-  m_headLabel = stripLabel(tr("Head"));
+  stripLabel(tr("Head"));
   m_head = stripChoice({}, tr("Query head"), tr("The query head that the views share"));
   makeHeads();
   m_countLabel = stripLabel(tr("Last"));
-  QStringList counts;
-  std::vector<std::string> words;
-  for (const int count : kCounts) {
-    counts << QString::number(count);
-    words.push_back(std::to_string(count));
-  }
-  m_count = stripChoice(counts, tr("Number of queries"), tr("Queries that are asked; each is a pass over the layers"));
+  m_count = stripChoice({"16", "64", "256"}, tr("Number of queries"),
+                        tr("Queries that are asked; each is a pass over the layers"));
   m_count->setCurrentIndex(1);
-  addOption("last", words, m_count, [this] { measureIfWanted(); });
+  addOption("last", {"16", "64", "256"}, m_count, [this] { measureIfWanted(); });
   m_legend = new LegendBar(this);
   m_legend->setMinimumWidth(300);
   strip()->addWidget(m_legend);
@@ -113,8 +106,6 @@ void AttentionView::chooseHead(int head) {
   context().setFocus(to);
 }
 
-bool AttentionView::ready() const { return InspectorView::ready() && !m_ask.waiting(); }
-
 int AttentionView::heads() const {
   if (!shown() || !shown()->info) return 1;
   return std::max(1, shown()->info->heads / shown()->info->cacheLayers.perLayer);
@@ -133,7 +124,7 @@ bool AttentionView::current() const {
   if (!picture || context().history().empty()) return false;
   const bool alike = picture->of->tick == context().history().back()->tick && picture->layer == layer();
   if (!wantsQueries()) return alike && !picture->byQuery();
-  const int wanted = std::min(kCounts[at(m_count->currentIndex())], picture->length());
+  const int wanted = std::min(m_count->currentText().toInt(), picture->length());
   return alike && picture->queries == wanted && picture->heads.size() == 1 &&
       picture->heads[0] == context().focus().head.value();
 }
@@ -151,7 +142,7 @@ void AttentionView::measure(bool byHand) {
   nlohmann::json args = withLayer(*shown(), layer());
   if (wantsQueries()) {
     args["head"] = std::min(context().focus().head.value(), heads() - 1);
-    args["begin"] = std::max(0, context().history().back()->length() - kCounts[at(m_count->currentIndex())]);
+    args["begin"] = std::max(0, context().history().back()->length() - m_count->currentText().toInt());
   }
   if (byHand) return m_ask.run(QStringLiteral("attention_measure"), args, arrived), showState();
   args["packed"] = true;
@@ -303,23 +294,9 @@ QString AttentionView::dump() const {
   return out + m_canvas->readout() + QLatin1Char('\n');
 }
 
-/// A line per row of the context, a column per line of the matrix.
 QString AttentionView::tsv() const {
-  const AttentionPicturePtr& picture = m_canvas->picture();
-  if (!picture) return {};
-  QStringList head{"position", "ledger", "token"};
-  for (int line = 0; line < picture->lines(); ++line) head << m_canvas->lineText(line);
-  QString out = tsvLine(head);
-  for (int row = 0; row < picture->length(); ++row) {
-    const LedgerId id = picture->of->context[at(row)];
-    QStringList cells{QString::number(row), QString::number(id.value()), tokenText(*picture->of, id)};
-    for (int line = 0; line < picture->lines(); ++line) {
-      const float value = picture->value(line, row);
-      cells << (std::isnan(value) ? QString() : QString::number(double(value)));
-    }
-    out += tsvLine(cells);
-  }
-  return out;
+  return m_canvas->tsv([this](int line) { return m_canvas->lineText(line); },
+                       [this](CanvasCell cell) { return m_canvas->picture()->value(cell.line, cell.item); });
 }
 
 }  // namespace kvlab

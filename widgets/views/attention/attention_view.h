@@ -15,7 +15,7 @@ class AttentionView : public InspectorView {
   AttentionView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
   QString tsv() const override;
-  bool ready() const override;
+  bool ready() const override { return InspectorView::ready() && !m_ask.waiting(); }
   AttentionCanvas& canvas() { return *m_canvas; }
 
  protected:
@@ -46,7 +46,7 @@ class AttentionView : public InspectorView {
   AttentionCanvas* m_canvas = nullptr;
   LegendBar* m_legend = nullptr;
   ScaleMenu* m_scale = nullptr;
-  QLabel *m_state = nullptr, *m_stale = nullptr, *m_headLabel = nullptr, *m_countLabel = nullptr;
+  QLabel *m_state = nullptr, *m_stale = nullptr, *m_countLabel = nullptr;
   QComboBox *m_mode = nullptr, *m_head = nullptr, *m_count = nullptr;
   QCheckBox* m_follow = nullptr;
   QToolButton* m_measure = nullptr;

@@ -4,6 +4,7 @@
 #include <QComboBox>
 #include <QHeaderView>
 #include <QMenu>
+#include <QPainter>
 #include <QToolButton>
 
 #include "widgets/base/button_use.h"
@@ -13,10 +14,90 @@
 #include "widgets/base/policy_menu.h"
 #include "widgets/base/view_registry.h"
 #include "widgets/table/column_order.h"
-#include "widgets/views/audit/audit_model.h"
+#include "widgets/table/lamp.h"
 
 namespace kvlab {
 namespace {
+constexpr int kLampRoom = 26;
+
+/// Each state has its own shape: a tick mark, a cross, a ring (nothing to do), a ring with a point (waiting), a dash.
+void paintState(QPainter& painter, QPointF centre, AuditState state, const Theme& theme) {
+  if (state >= AuditState::Holds) return paintLamp(painter, centre, 6, state == AuditState::Holds, theme);
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(QPen(state == AuditState::KeepsAll ? theme.faint : theme.muted, 1.5));
+  painter.setBrush(Qt::NoBrush);
+  if (state == AuditState::KeepsAll) painter.drawLine(centre + QPointF(-4.5, 0), centre + QPointF(4.5, 0));
+  else paintRing(painter, centre, theme);
+  if (state == AuditState::Waits) {
+    painter.drawLine(centre, centre + QPointF(0, -3));
+    painter.drawLine(centre, centre + QPointF(2.2, 1));
+  }
+  painter.setRenderHint(QPainter::Antialiasing, false);
+}
+
+void hatch(QPainter& painter, const QRectF& box, const Theme& theme) {
+  painter.fillRect(box, Theme::mix(theme.surface, theme.error, 0.45));
+  painter.save();
+  painter.setClipRect(box, Qt::IntersectClip);
+  painter.setPen(QPen(theme.error, 1.2));
+  for (double x = box.left() - box.height(); x < box.right(); x += 4)
+    painter.drawLine(QPointF(x, box.bottom()), QPointF(x + box.height(), box.top()));
+  painter.restore();
+}
+
+void paintBar(QPainter& painter, const QRectF& room, const AuditLine& line, const Theme& theme) {
+  const double length = std::max(1, line.length), wide = room.width();
+  const bool bounded = line.audit.bounded;
+  const double asked = bounded ? std::min<double>(line.allowed(), length) : length;
+  const auto x = [&](double rows) { return room.left() + std::round(rows / length * wide); };
+  painter.fillRect(room, theme.sunken);
+  const QColor rows = bounded ? Theme::mix(theme.surface, theme.accent, theme.dark ? 0.75 : 0.7)
+                              : Theme::mix(theme.surface, theme.muted, 0.35);
+  painter.fillRect(
+      QRectF(QPointF(room.left(), room.top()), QPointF(x(std::min<double>(line.rows, asked)), room.bottom())), rows);
+  if (line.rows > asked)
+    hatch(painter, QRectF(QPointF(x(asked), room.top()), QPointF(x(line.rows), room.bottom())), theme);
+  if (!bounded) return;
+  painter.setPen(QPen(theme.text, 1));
+  const double right = x(asked), top = room.top() - 2.5, bottom = room.bottom() + 1.5;
+  painter.drawLine(QPointF(room.left() - 0.5, top), QPointF(right, top));
+  painter.drawLine(QPointF(room.left() - 0.5, bottom), QPointF(right, bottom));
+  painter.drawLine(QPointF(room.left() - 0.5, top), QPointF(room.left() - 0.5, bottom));
+  if (line.allowed() <= line.length)
+    painter.drawLine(QPointF(right - 0.5, top), QPointF(right - 0.5, bottom));  // open at the right: there was room
+}
+
+/// Paints the state of an audit line as a lamp with words, and its rows as a bar over the length of the context: a
+/// frame for the requested rows, a fill for the resident rows, red and hatched beyond the frame.
+class AuditDelegate : public DataDelegate {
+ public:
+  enum Column { State, Share };
+  AuditDelegate(Column paints, QObject* parent) : DataDelegate(parent), m_paints(paints) {}
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    const auto& line = *index.data(AuditModel::LineRole).value<const AuditLine*>();
+    const auto theme = Theme::current();
+    painter->save();
+    paintBack(*painter, option, index, *theme);
+    if (m_paints == State) {
+      paintState(*painter, QPointF(option.rect.left() + 14, option.rect.center().y() + 0.5), line.state, *theme);
+      painter->setFont(theme->ui);
+      painter->setPen(line.bad() ? theme->error : line.state == AuditState::Holds ? theme->text : theme->muted);
+      const QRect inner = option.rect.adjusted(kLampRoom, 0, -7, 0);
+      painter->drawText(inner, Qt::AlignVCenter,
+                        painter->fontMetrics().elidedText(index.data().toString(), Qt::ElideRight, inner.width()));
+    } else {
+      painter->setFont(theme->mono);
+      const int figure = painter->fontMetrics().horizontalAdvance(QStringLiteral("100 %")) + Theme::kMedium;
+      paintBar(*painter, QRectF(option.rect).adjusted(8, 7, -7 - figure, -7), line, *theme);
+      painter->setPen(theme->muted);
+      painter->drawText(option.rect.adjusted(0, 0, -7, 0), Qt::AlignRight | Qt::AlignVCenter, index.data().toString());
+    }
+    painter->restore();
+  }
+
+ private:
+  Column m_paints;
+};
 
 QString part(std::int64_t some, std::int64_t all) {
   return all > 0
@@ -59,11 +140,11 @@ void AuditView::makeTable() {
   m_table->setItemDelegateForColumn(share, new AuditDelegate(AuditDelegate::Share, m_table));
   m_table->setItemDelegateForColumn(state, new AuditDelegate(AuditDelegate::State, m_table));
   m_table->stretch({"share"});
-  m_order = new ColumnOrder(m_table);
+  auto* order = new ColumnOrder(m_table);
   m_table->takeColumns();  // titles need room for the arrow
-  connect(m_order, &ColumnOrder::changed, this, &AuditView::onFocus);
-  connect(m_order, &ColumnOrder::chosen, this, [this] { sayOption("sort"); });
-  addOption(m_order->viewOption());
+  connect(order, &ColumnOrder::changed, this, &AuditView::onFocus);
+  connect(order, &ColumnOrder::chosen, this, [this] { sayOption("sort"); });
+  addOption(order->viewOption());
   column->addWidget(m_banner);
   column->addWidget(m_table, 1);
   setContent(content);
@@ -73,7 +154,7 @@ void AuditView::makeTable() {
           [this](const QModelIndex& index) { clickLayer(m_model->at(m_sorted->mapToSource(index)).layer); });
   QAction* next = addViewAction(tr("Order by the next column"), tr("Sort the layers by the next column of the table"),
                                 QKeySequence(QStringLiteral("S")));
-  connect(next, &QAction::triggered, m_order, &ColumnOrder::next);
+  connect(next, &QAction::triggered, order, &ColumnOrder::next);
 }
 
 void AuditView::setPolicy(const std::string& policy) {

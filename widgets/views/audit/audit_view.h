@@ -9,8 +9,6 @@
 
 namespace kvlab {
 
-class ColumnOrder;
-
 class AuditView : public InspectorView {
   Q_OBJECT
  public:
@@ -32,7 +30,6 @@ class AuditView : public InspectorView {
   AuditModel* m_model;
   SortedModel* m_sorted;
   DataTable* m_table = nullptr;
-  ColumnOrder* m_order = nullptr;
   QLabel *m_state = nullptr, *m_banner = nullptr, *m_total = nullptr;
   QComboBox* m_scope = nullptr;
   QToolButton* m_policy = nullptr;

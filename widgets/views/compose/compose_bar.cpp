@@ -46,7 +46,8 @@ ComposeBar::ComposeBar(InspectorContext& context, QWidget* parent)
       m_context(context),
       m_rows(new ElidedLabel(this)),
       m_tokens(new ElidedLabel(this)),
-      m_words(new QLineEdit(this)) {
+      m_words(new QLineEdit(this)),
+      m_ask(context, this, "compose.tokenise") {
   m_words->setPlaceholderText(tr("Replacement words, or token ids as #12 #7"));
   m_words->setAccessibleName(tr("Replacement words"));
   m_words->setToolTip(tr("Words to insert; the model's tokeniser splits them into tokens"));
@@ -131,28 +132,24 @@ void ComposeBar::wordsChanged() {
   if (const auto ids = idsIn(words); ids || words.trimmed().isEmpty()) {
     m_ids = ids.value_or(std::vector<TokenId>());
     m_idsOf = words;
-    m_waiting = false;
+    m_ask.forget();
     return showTokens();
   }
-  m_waiting = true;
-  m_context.query("compose.tokenise", "tokenise", {{"text", words.toStdString()}}, this,
-                  [this, words](const Result<nlohmann::json>& reply) {
-                    if (words != m_words->text()) return;
-                    m_waiting = false;
-                    m_ids.clear();
-                    m_idsOf = words;
-                    if (!reply) emit refused(QString::fromStdString(reply.error().text()));
-                    else if (reply->is_array())
-                      for (const nlohmann::json& id : *reply) m_ids.push_back(TokenId(jsonOr(id, -1)));
-                    showTokens();
-                    if (auto then = std::exchange(m_then, nullptr)) then();
-                    emit settled();
-                  });
+  m_ask.query("tokenise", {{"text", words.toStdString()}}, [this, words](const Result<nlohmann::json>& reply) {
+    m_ids.clear();
+    m_idsOf = words;
+    if (!reply) emit refused(QString::fromStdString(reply.error().text()));
+    else if (reply->is_array())
+      for (const nlohmann::json& id : *reply) m_ids.push_back(TokenId(jsonOr(id, -1)));
+    showTokens();
+    if (auto then = std::exchange(m_then, nullptr)) then();
+    emit settled();
+  });
   showTokens();
 }
 
 void ComposeBar::withTokens(std::function<void()> then) {
-  if (!m_waiting && m_idsOf == m_words->text()) return then();
+  if (!waiting() && m_idsOf == m_words->text()) return then();
   m_then = std::move(then);
 }
 

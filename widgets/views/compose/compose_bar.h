@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/api/action.h"
-#include "widgets/base/inspector_context.h"
+#include "widgets/base/engine_ask.h"
 
 namespace kvlab {
 
@@ -23,7 +23,7 @@ class ComposeBar : public QWidget {
   ComposeBar(InspectorContext& context, QWidget* parent);
   void build(EditVerb verb);
   void refresh();
-  bool waiting() const { return m_waiting; }
+  bool waiting() const { return m_ask.waiting(); }
 
  signals:
   void composed(const std::vector<kvlab::Action>& actions);
@@ -47,7 +47,7 @@ class ComposeBar : public QWidget {
   std::vector<TokenId> m_ids;
   QString m_idsOf;  // the words that m_ids belong to
   std::function<void()> m_then;
-  bool m_waiting = false;
+  EngineAsk m_ask;
 };
 
 }  // namespace kvlab

@@ -131,8 +131,6 @@ bool ComposeView::ready() const {
       !m_askWords.waiting() && !m_bar->waiting();
 }
 
-void ComposeView::setDraft(const QString& text) { m_editor->replaceText(text); }
-
 std::string ComposeView::takeDraft(const json& value) {
   if (!value.is_string() && !value.is_array()) return "give a list of actions or its text";
   if (value.is_array()) return setDraft(draftText(value)), std::string();
@@ -236,7 +234,7 @@ void ComposeView::refresh() {
 
 void ComposeView::showQueue() {
   const SnapshotPtr s = shown();
-  m_plan->setActions(m_check.actions, s);
+  m_plan->setList(m_check.list, s);
   if (m_check.actions.empty())
     return tell(tr("Choose rows in any view, type words and press a button; the plan comes before any change."),
                 Tone::Faint);
@@ -293,20 +291,18 @@ void ComposeView::mark() {
 void ComposeView::say(const QString& text, Tone tone) {
   m_tone = tone;
   m_doneAt.reset();
-  const auto look = theme();
-  QPalette colours = m_message->palette();
-  colours.setColor(QPalette::WindowText,
-                   tone == Tone::Error         ? look->error
-                       : tone == Tone::Warning ? look->warning
-                       : tone == Tone::Ok      ? look->ok
-                       : tone == Tone::Faint   ? look->faint
-                                               : look->text);
-  m_message->setPalette(colours);
+  tint();
   const QString sign = tone == Tone::Error ? QStringLiteral("✗ ")
       : tone == Tone::Warning              ? QStringLiteral("⚠ ")
       : tone == Tone::Ok                   ? QStringLiteral("✓ ")
                                            : QString();
   m_message->setText(sign + text);
+}
+
+void ComposeView::tint() {
+  QPalette colours = m_message->palette();
+  colours.setColor(QPalette::WindowText, toneColour(m_tone, *theme()));
+  m_message->setPalette(colours);
 }
 
 void ComposeView::tell(const QString& text, Tone tone) {
@@ -358,8 +354,6 @@ void ComposeView::onSnapshot() {
   m_clean && !isQueue() ? followQueue() : refresh();
 }
 
-void ComposeView::onFocus() { m_bar->refresh(); }
-
 /// A text that was not queued stays; a queue is that of its session.
 void ComposeView::onSession() {
   m_doneAt.reset();
@@ -388,19 +382,13 @@ void ComposeView::onTheme() {
   m_editor->follow();
   m_bar->refresh();
   mark();
-  const QString text = m_message->text();
-  const auto doneAt = m_doneAt;
-  say({}, m_tone);
-  m_message->setText(text);
-  m_doneAt = doneAt;
+  tint();
 }
 
 QString ComposeView::dump() const {
   QString text = QStringLiteral("compose: %1\n%2\n").arg(m_message->text(), draft());
   return m_plan->rowCount() ? text + m_list->table().tsv() : text;
 }
-
-QString ComposeView::tsv() const { return m_plan->rowCount() ? m_list->table().tsv() : QString(); }
 
 }  // namespace kvlab
 

@@ -20,14 +20,14 @@ class ComposeView : public InspectorView {
  public:
   ComposeView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
-  QString tsv() const override;
+  QString tsv() const override { return m_plan->rowCount() ? m_list->table().tsv() : QString(); }
   bool ready() const override;
-  void setDraft(const QString& text);
+  void setDraft(const QString& text) { m_editor->replaceText(text); }
   QString draft() const { return m_editor->toPlainText(); }
 
  protected:
   void onSnapshot() override;
-  void onFocus() override;
+  void onFocus() override { m_bar->refresh(); }
   void onTheme() override;
   void onSession() override;
   bool event(QEvent* event) override;
@@ -59,6 +59,8 @@ class ComposeView : public InspectorView {
   void showError(const Error& error);
   void mark();
   void say(const QString& text, Tone tone);
+  /// Gives the message the colour of its tone.
+  void tint();
   /// Says it unless the message of a command still stands.
   void tell(const QString& text, Tone tone);
   void run(const char* command, const nlohmann::json& args, const QString& done);

@@ -2,28 +2,36 @@
 #include "widgets/views/compose/json_editor.h"
 
 #include <QRegularExpression>
+#include <QSyntaxHighlighter>
 
 #include "widgets/base/panes.h"
 #include "widgets/base/theme.h"
 
 namespace kvlab {
 
-void JsonHighlighter::highlightBlock(const QString& text) {
-  static const QRegularExpression kWords(QStringLiteral(
-      R"((?<key>"(?:[^"\\]|\\.)*")(?=\s*:)|(?<string>"(?:[^"\\]|\\.)*")|(?<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|(?<word>true|false|null)|(?<sign>[\[\]{},:]))"));
-  const auto theme = Theme::current();
-  auto matches = kWords.globalMatch(text);
-  while (matches.hasNext()) {
-    const auto match = matches.next();
-    QColor colour = theme->text;
-    if (match.hasCaptured(u"key")) colour = theme->muted;
-    else if (match.hasCaptured(u"string")) colour = seriesColour(2, theme->dark);
-    else if (match.hasCaptured(u"number")) colour = theme->accent;
-    else if (match.hasCaptured(u"word")) colour = seriesColour(1, theme->dark);
-    else colour = theme->faint;
-    setFormat(static_cast<int>(match.capturedStart()), static_cast<int>(match.capturedLength()), colour);
+namespace {
+class JsonHighlighter : public QSyntaxHighlighter {
+ public:
+  using QSyntaxHighlighter::QSyntaxHighlighter;
+
+ protected:
+  void highlightBlock(const QString& text) override {
+    static const QRegularExpression kWords(QStringLiteral(
+        R"((?<key>"(?:[^"\\]|\\.)*")(?=\s*:)|(?<string>"(?:[^"\\]|\\.)*")|(?<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|(?<word>true|false|null)|(?<sign>[\[\]{},:]))"));
+    const auto theme = Theme::current();
+    auto matches = kWords.globalMatch(text);
+    while (matches.hasNext()) {
+      const auto match = matches.next();
+      QColor colour = theme->faint;
+      if (match.hasCaptured(u"key")) colour = theme->muted;
+      else if (match.hasCaptured(u"string")) colour = seriesColour(2, theme->dark);
+      else if (match.hasCaptured(u"number")) colour = theme->accent;
+      else if (match.hasCaptured(u"word")) colour = seriesColour(1, theme->dark);
+      setFormat(static_cast<int>(match.capturedStart()), static_cast<int>(match.capturedLength()), colour);
+    }
   }
-}
+};
+}  // namespace
 
 JsonEditor::JsonEditor(QWidget* parent) : QPlainTextEdit(parent), m_highlighter(new JsonHighlighter(document())) {
   setTabChangesFocus(true);

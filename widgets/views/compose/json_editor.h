@@ -3,21 +3,13 @@
 // is tinted. GUI thread.
 #pragma once
 #include <QPlainTextEdit>
-#include <QSyntaxHighlighter>
 #include <optional>
 
 #include "widgets/views/compose/draft.h"
 
+class QSyntaxHighlighter;
+
 namespace kvlab {
-
-class JsonHighlighter : public QSyntaxHighlighter {
-  Q_OBJECT
- public:
-  using QSyntaxHighlighter::QSyntaxHighlighter;
-
- protected:
-  void highlightBlock(const QString& text) override;
-};
 
 class JsonEditor : public QPlainTextEdit {
   Q_OBJECT
@@ -29,7 +21,7 @@ class JsonEditor : public QPlainTextEdit {
   void follow();  // takes the colours of the theme in use
 
  private:
-  JsonHighlighter* m_highlighter;
+  QSyntaxHighlighter* m_highlighter;
 };
 
 }  // namespace kvlab

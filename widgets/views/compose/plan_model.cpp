@@ -83,7 +83,7 @@ struct Describe {
 
 PlanLine lineOf(const json& element, int place, const Snapshot& snapshot) {
   const Result<Action> action = actionFromJson(element, place);
-  if (action) return describe(*action, snapshot);
+  if (action) return std::visit(Describe{snapshot}, *action);
   PlanLine line;
   line.what = QString::fromStdString(memberOr(element, "action", std::string("?")));
   line.where = QString::fromStdString(action.error().why);
@@ -91,8 +91,6 @@ PlanLine lineOf(const json& element, int place, const Snapshot& snapshot) {
   return line;
 }
 }  // namespace
-
-PlanLine describe(const Action& action, const Snapshot& snapshot) { return std::visit(Describe{snapshot}, action); }
 
 QString PlanFigures::text() const {
   QStringList parts{
@@ -121,25 +119,15 @@ PlanModel::PlanModel(QObject* parent) : LineModel(parent) {
       [](Line line) { return line.newLedger; });
 }
 
-void PlanModel::take(std::vector<PlanLine> given, const SnapshotPtr& snapshot) {
-  m_figures.reset();
-  m_length = snapshot ? snapshot->length() : 0;
-  for (std::size_t i = 0; i < given.size(); ++i) given[i].place = static_cast<int>(i);
-  replace(std::move(given));
-}
-
-void PlanModel::setActions(const std::vector<Action>& actions, const SnapshotPtr& snapshot) {
-  std::vector<PlanLine> given;
-  if (snapshot)
-    for (const Action& action : actions) given.push_back(describe(action, *snapshot));
-  take(std::move(given), snapshot);
-}
-
 void PlanModel::setList(const json& list, const SnapshotPtr& snapshot) {
   std::vector<PlanLine> given;
-  for (std::size_t i = 0; snapshot && list.is_array() && i < list.size(); ++i)
+  for (std::size_t i = 0; snapshot && list.is_array() && i < list.size(); ++i) {
     given.push_back(lineOf(list[i], static_cast<int>(i), *snapshot));
-  take(std::move(given), snapshot);
+    given.back().place = static_cast<int>(i);
+  }
+  m_figures.reset();
+  m_length = snapshot ? snapshot->length() : 0;
+  replace(std::move(given));
 }
 
 void PlanModel::setPlan(const json& answer) {

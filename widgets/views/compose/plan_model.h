@@ -28,7 +28,6 @@ class PlanModel : public LineModel<PlanLine> {
   Q_OBJECT
  public:
   explicit PlanModel(QObject* parent = nullptr);
-  void setActions(const std::vector<Action>& actions, const SnapshotPtr& snapshot);
   /// Sets the list from JSON; elements that are no actions become lines with an error.
   void setList(const nlohmann::json& list, const SnapshotPtr& snapshot);
   /// Takes the reply to `plan` for the last list.
@@ -40,13 +39,8 @@ class PlanModel : public LineModel<PlanLine> {
   const std::optional<PlanFigures>& figures() const { return m_figures; }
 
  private:
-  void take(std::vector<PlanLine> lines, const SnapshotPtr& snapshot);
-
   std::optional<PlanFigures> m_figures;
   int m_length = 0;
 };
-
-/// The line of one action, without a plan.
-PlanLine describe(const Action& action, const Snapshot& snapshot);
 
 }  // namespace kvlab

@@ -114,8 +114,6 @@ void QueueList::enable() {
   setCommand(m_remove, static_cast<int>(selected().size()) == lines ? "clear_pending" : "inject");
 }
 
-void QueueList::setTitle(const QString& title) { m_title->setText(title); }
-
 void QueueList::setEditable(bool on) {
   m_editable = on;
   enable();

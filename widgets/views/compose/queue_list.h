@@ -16,7 +16,7 @@ class QueueList : public QWidget {
   Q_OBJECT
  public:
   QueueList(PlanModel& model, QWidget* parent);
-  void setTitle(const QString& title);
+  void setTitle(const QString& title) { m_title->setText(title); }
   /// The chosen line decides which changes are possible; `on` is false if no line can be changed.
   void setEditable(bool on);
   DataTable& table() { return *m_table; }

@@ -16,7 +16,7 @@
 
 namespace kvlab {
 namespace {
-/// Names that scripts may start with; the window adds its registered names.
+/// Names that scripts may start with.
 const char* const kNames =
     "s.step( s.stepAction( s.break( s.clearBreaks( s.run( s.inject( s.apply( s.plan( s.evict( s.setBrightness( "
     "s.pin( s.rebuild( s.fault( s.undo( s.redo( s.goto( s.branches( s.fork( s.close( s.tick s.length s.text( "
@@ -123,8 +123,6 @@ void ConsoleView::makeBody() {
   connect(m_input, &ScriptInput::entered, this, &ConsoleView::enter);
 }
 
-bool ConsoleView::ready() const { return InspectorView::ready() && m_running == 0; }
-
 void ConsoleView::enter(const QString& text) {
   add(Kind::Entered, text);
   ++m_running;
@@ -145,7 +143,7 @@ void ConsoleView::add(Kind kind, const QString& text) {
 }
 
 void ConsoleView::print(const Entry& entry) {
-  if (entry.kind == Kind::Click && !m_clicks->isChecked()) return;
+  if (!isShown(entry)) return;
   QTextCharFormat format;
   format.setForeground(colour(entry.kind, *theme()));
   const bool atEnd = m_output->verticalScrollBar()->value() >= m_output->verticalScrollBar()->maximum();
@@ -172,23 +170,19 @@ void ConsoleView::clear() {
   refresh();
 }
 
-/// As a script: printed lines become comments.
-QString ConsoleView::script() const {
+QString ConsoleView::lines(const std::function<QString(const Entry& entry)>& said) const {
   QString text;
-  for (const Entry& entry : m_entries) {
-    QString words = entry.text;
-    if (!isScript(entry.kind)) words.prepend("// ").replace(QLatin1Char('\n'), QStringLiteral("\n// "));
-    if (entry.kind != Kind::Click || m_clicks->isChecked()) text += words + QLatin1Char('\n');
-  }
+  for (const Entry& entry : m_entries)
+    if (isShown(entry)) text += said(entry) + QLatin1Char('\n');
   return text;
 }
 
-QString ConsoleView::all() const {
-  QString text;
-  for (const Entry& entry : m_entries)
-    if (entry.kind != Kind::Click || m_clicks->isChecked())
-      text += signedText(entry.kind, entry.text) + QLatin1Char('\n');
-  return text;
+/// As a script: printed lines become comments.
+QString ConsoleView::script() const {
+  return lines([](const Entry& entry) {
+    if (isScript(entry.kind)) return entry.text;
+    return "// " + QString(entry.text).replace(QLatin1Char('\n'), QStringLiteral("\n// "));
+  });
 }
 
 void ConsoleView::refresh() {
@@ -214,7 +208,11 @@ void ConsoleView::onTheme() {
   reprint();
 }
 
-QString ConsoleView::dump() const { return QStringLiteral("console\n") + all(); }
+bool ConsoleView::isShown(const Entry& entry) const { return entry.kind != Kind::Click || m_clicks->isChecked(); }
+
+QString ConsoleView::dump() const {
+  return QStringLiteral("console\n") + lines([](const Entry& entry) { return signedText(entry.kind, entry.text); });
+}
 
 }  // namespace kvlab
 

@@ -13,19 +13,16 @@ class ConsoleView : public InspectorView {
   Q_OBJECT
   /// Entered lines, oldest first; the window saves them between runs.
   Q_PROPERTY(QStringList history READ history WRITE setHistory)
-  /// Names that Tab completes.
-  Q_PROPERTY(QStringList completions READ completions WRITE setCompletions)
  public:
   enum class Kind { Entered, Result, Failure, Click };
   static constexpr int kLimit = 10000;  // entries kept
 
   ConsoleView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
-  QString tsv() const override { return {}; }
-  bool ready() const override;
+  bool ready() const override { return InspectorView::ready() && m_running == 0; }
   QStringList history() const { return m_input->past().lines(); }
   void setHistory(const QStringList& lines) { m_input->past().setLines(lines); }
-  QStringList completions() const { return m_input->completions(); }
+  /// Names that Tab completes.
   void setCompletions(const QStringList& names) { m_input->setCompletions(names); }
   void clear();
 
@@ -46,7 +43,9 @@ class ConsoleView : public InspectorView {
   void print(const Entry& entry);
   void reprint();
   void refresh();
-  QString all() const;
+  bool isShown(const Entry& entry) const;
+  /// The shown entries, each as `said` puts it.
+  QString lines(const std::function<QString(const Entry& entry)>& said) const;
   QString script() const;
 
   std::deque<Entry> m_entries;

@@ -15,7 +15,6 @@ class ScriptInput : public QPlainTextEdit {
  public:
   explicit ScriptInput(QWidget* parent);
   void setCompletions(const QStringList& names);
-  QStringList completions() const { return m_names->stringList(); }
   LineHistory& past() { return m_past; }
   QCompleter* completer() const { return m_completer; }
   /// Runs the typed text, like Return.

@@ -14,6 +14,7 @@
 #include "widgets/base/layer_text.h"
 #include "widgets/base/panes.h"
 #include "widgets/base/view_registry.h"
+#include "widgets/table/column_order.h"
 
 namespace kvlab {
 namespace {
@@ -91,9 +92,9 @@ void DifferenceView::makeBody() {
     const DifferentRow& row = m_rows->at(m_sortedRows->mapToSource(index));
     if (row.text.isEmpty()) clickLedger(layer(), row.row);
   });
-  m_order = new ColumnOrder(m_rowsTable);
-  addOption(m_order->viewOption());
-  connect(m_order, &ColumnOrder::chosen, this, [this] { sayOption("sort"); });
+  auto* order = new ColumnOrder(m_rowsTable);
+  addOption(order->viewOption());
+  connect(order, &ColumnOrder::chosen, this, [this] { sayOption("sort"); });
   split->addWidget(m_layersTable);
   split->addWidget(m_rowsTable);
   setContent(split);

@@ -6,7 +6,6 @@
 #include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/table/column_model.h"
-#include "widgets/table/column_order.h"
 #include "widgets/table/data_table.h"
 #include "widgets/views/difference/difference_models.h"
 
@@ -63,7 +62,6 @@ class DifferenceView : public InspectorView {
   DifferentRows* m_rows;
   SortedModel *m_sortedLayers, *m_sortedRows;
   DataTable *m_layersTable = nullptr, *m_rowsTable = nullptr;
-  ColumnOrder* m_order = nullptr;
   std::optional<DifferenceFound> m_found;
   SnapshotPtr m_of;  // the compared state
   std::optional<Question> m_asked;

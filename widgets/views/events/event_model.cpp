@@ -2,8 +2,10 @@
 #include "widgets/views/events/event_model.h"
 
 #include <QBrush>
+#include <functional>
 
 #include "widgets/base/format.h"
+#include "widgets/base/inspector_view.h"
 #include "widgets/base/theme.h"
 
 namespace kvlab {
@@ -53,8 +55,6 @@ int EventModel::rowCount(const QModelIndex& parent) const {
   return static_cast<int>(node(parent)->children.size());
 }
 
-int EventModel::columnCount(const QModelIndex&) const { return kColumns; }
-
 QVariant EventModel::text(const EventNode& node, int column) const {
   switch (column) {
     case Name:
@@ -86,15 +86,30 @@ QVariant EventModel::data(const QModelIndex& index, int role) const {
 QVariant EventModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
   static const QStringList kTitles = {tr("Event"), tr("Time"), tr("Bytes"), tr("GB/s"), QString()};
+  static const QStringList kTips = {
+      tr("Steps of the tick, their actions, operations and layers"), tr("Wall time, including children"),
+      tr("Bytes of rows that were moved or written, including children"), tr("Bytes over time")};
   if (role == Qt::DisplayRole) return kTitles.value(section);
-  if (role == Qt::ToolTipRole && section < Timeline)
-    return QStringList{tr("Steps of the tick, their actions, operations and layers"),
-                       tr("Wall time, including children"),
-                       tr("Bytes of rows that were moved or written, including children"), tr("Bytes over time")}
-        .value(section);
+  if (role == Qt::ToolTipRole && section < Timeline) return kTips.value(section);
   if (role == Qt::TextAlignmentRole)
     return section == Name ? int(Qt::AlignLeft | Qt::AlignVCenter) : int(Qt::AlignRight | Qt::AlignVCenter);
   return {};
+}
+
+QString EventModel::tsv(const QModelIndexList& chosen) const {
+  QStringList head;
+  for (int column = 0; column < kColumns; ++column)
+    head << headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
+  QString out = tsvLine(head);
+  const std::function<void(const QModelIndex&, const QString&)> add = [&](const QModelIndex& at,
+                                                                          const QString& indent) {
+    QStringList cells{indent + at.data().toString()};
+    for (int column = 1; column < kColumns; ++column) cells << at.siblingAtColumn(column).data().toString();
+    if (chosen.isEmpty() || chosen.contains(at)) out += tsvLine(cells);
+    for (int row = 0; row < rowCount(at); ++row) add(index(row, 0, at), indent + QStringLiteral("  "));
+  };
+  if (rowCount() > 0) add(index(0, 0), {});
+  return out;
 }
 
 }  // namespace kvlab

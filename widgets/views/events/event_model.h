@@ -19,11 +19,13 @@ class EventModel : public QAbstractItemModel {
   void setTree(EventTree tree, std::map<Layer, QString> found = {});
   const EventTree& tree() const { return m_tree; }
   const EventNode* node(const QModelIndex& index) const;
+  /// A header line and the chosen lines, all if none is chosen; children are indented by two spaces.
+  QString tsv(const QModelIndexList& chosen = {}) const;
 
   QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
   QModelIndex parent(const QModelIndex& index) const override;
   int rowCount(const QModelIndex& parent = {}) const override;
-  int columnCount(const QModelIndex& parent = {}) const override;
+  int columnCount(const QModelIndex& = {}) const override { return kColumns; }
   QVariant data(const QModelIndex& index, int role) const override;
   QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 

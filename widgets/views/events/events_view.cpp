@@ -14,7 +14,6 @@
 #include "widgets/base/panes.h"
 #include "widgets/base/save_file.h"
 #include "widgets/base/view_registry.h"
-#include "widgets/table/tree_copy.h"
 #include "widgets/views/events/trace_export.h"
 
 namespace kvlab {
@@ -69,19 +68,20 @@ void EventsView::makeWhere() {
   connect(m_where, &QLineEdit::textChanged, this, [this](const QString& text) {
     if (text.isEmpty() && m_held) setHeld({});
   });
-  m_next = addViewAction(tr("Next Tick That Holds"), tr("Go to the next tick at which the condition held"),
-                         QKeySequence(QStringLiteral("N")));
-  m_previous = addViewAction(tr("Previous Tick That Holds"), tr("Go to the tick before at which the condition held"),
-                             QKeySequence(QStringLiteral("Shift+N")));
+  QAction* next = addViewAction(tr("Next Tick That Holds"), tr("Go to the next tick at which the condition held"),
+                                QKeySequence(QStringLiteral("N")));
+  QAction* previous =
+      addViewAction(tr("Previous Tick That Holds"), tr("Go to the tick before at which the condition held"),
+                    QKeySequence(QStringLiteral("Shift+N")));
   const auto beside = [this](bool behind) {
     if (!m_held) return tr("no condition was asked; type one into Ticks where");
     if (shown() && m_held->beside(shown()->tick, behind)) return QString();
     return behind ? tr("no later tick holds") : tr("no earlier tick holds");
   };
-  setObstacle(m_next, [=] { return beside(true); });
-  setObstacle(m_previous, [=] { return beside(false); });
-  connect(m_next, &QAction::triggered, this, [this] { goHeld(true); });
-  connect(m_previous, &QAction::triggered, this, [this] { goHeld(false); });
+  setObstacle(next, [=] { return beside(true); });
+  setObstacle(previous, [=] { return beside(false); });
+  connect(next, &QAction::triggered, this, [this] { goHeld(true); });
+  connect(previous, &QAction::triggered, this, [this] { goHeld(false); });
   connect(&context(), &InspectorContext::commandReplied, this, &EventsView::takeHeld);
   addOption({"where", [this] { return m_held ? m_held->condition.toStdString() : std::string(); },
              [this](const nlohmann::json& value) -> std::string {
@@ -129,23 +129,24 @@ void EventsView::makeBody() {
   auto* all = new QWidget(this);
   auto* column = tightColumn(all);
   column->addWidget(m_ticks);
-  m_content = new TurningSplitter(
+  auto* content = new TurningSplitter(
       kWide, [](int width) { return width - kBreaksWide; },
       [](int height) { return std::max(height - kBreaksTall, height / 2); }, all);
-  m_tree = new TimelineTree(m_content);
+  m_tree = new TimelineTree(content);
   m_tree->setModel(m_model);
   m_tree->setAccessibleName(tr("Events of the tick"));
-  m_tree->setSelectionMode(QAbstractItemView::ExtendedSelection);
-  styleTree(m_tree);
+  auto* copy = new QAction(tr("Copy rows"), m_tree);
+  connect(copy, &QAction::triggered, this, &EventsView::copySelection);
+  m_tree->addAction(copy);
+  m_tree->setContextMenuPolicy(Qt::ActionsContextMenu);
   settleBars(m_tree);
   m_tree->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);  // keeps the width of the time axis constant
   setColumns();
-  m_breaks = new BreakPanel(context(), m_content);
-  m_content->addWidget(m_tree);
-  m_content->addWidget(m_breaks);
-  m_content->setStretchFactor(0, 1);
-  m_content->setStretchFactor(1, 0);
-  column->addWidget(m_content, 1);
+  content->addWidget(m_tree);
+  content->addWidget(new BreakPanel(context(), content));
+  content->setStretchFactor(0, 1);
+  content->setStretchFactor(1, 0);
+  column->addWidget(content, 1);
   setContent(all);
   setMainControl(m_tree);
 }
@@ -158,8 +159,6 @@ void EventsView::setColumns() {
   for (const int column : {EventModel::Duration, EventModel::Bytes, EventModel::Rate})
     header.resizeSection(column, column == EventModel::Rate ? 70 : 84);
 }
-
-bool EventsView::hasTicks() const { return shown() && shown()->report; }
 
 QString EventsView::summary() const {
   const auto& report = shown()->report;
@@ -223,13 +222,11 @@ void EventsView::onTheme() {
 
 QString EventsView::dump() const {
   if (!hasTicks()) return tr("events: no tick\n");
-  return QStringLiteral("events: %1\n").arg(summary()) + modelTsv(*m_model);
+  return QStringLiteral("events: %1\n").arg(summary()) + m_model->tsv();
 }
 
-QString EventsView::tsv() const { return hasTicks() ? modelTsv(*m_model) : QString(); }
-
 void EventsView::copySelection() {
-  if (hasTicks()) QGuiApplication::clipboard()->setText(selectionTsv(*m_tree));
+  if (hasTicks()) QGuiApplication::clipboard()->setText(m_model->tsv(m_tree->selectionModel()->selectedRows()));
 }
 
 Status EventsView::exportTrace(const QString& path) const {

@@ -2,12 +2,9 @@
 // Events: the steps of the shown tick with their durations, as a tree with bars on a common time axis; above it the
 // ticks of the history, beside it breakpoints. GUI thread.
 #pragma once
-#include <QSplitter>
-
 #include "widgets/base/inspector_view.h"
 #include "widgets/views/events/break_panel.h"
 #include "widgets/views/events/event_model.h"
-#include "widgets/views/events/held_ticks.h"
 #include "widgets/views/events/tick_strip.h"
 #include "widgets/views/events/timeline.h"
 
@@ -19,7 +16,7 @@ class EventsView : public InspectorView {
   EventsView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
   void copySelection() override;
-  QString tsv() const override;
+  QString tsv() const override { return hasTicks() ? m_model->tsv() : QString(); }
   /// Writes the history as a Chrome trace. Errors: the file cannot be written.
   Status exportTrace(const QString& path) const;
 
@@ -40,18 +37,15 @@ class EventsView : public InspectorView {
   void command(const QString& text, const char* id, const QString& tip);
   void askExport();
   void setColumns();
-  bool hasTicks() const;
+  bool hasTicks() const { return shown() && shown()->report; }
   QString summary() const;
   std::map<Layer, QString> foundInLayers() const;
 
   EventModel* m_model;
   TickStrip* m_ticks = nullptr;
   TimelineTree* m_tree = nullptr;
-  BreakPanel* m_breaks = nullptr;
-  QSplitter* m_content = nullptr;
   QLabel* m_summary = nullptr;
   QLineEdit* m_where = nullptr;
-  QAction *m_next = nullptr, *m_previous = nullptr;
   std::optional<HeldTicks> m_held;
 };
 

@@ -36,8 +36,6 @@ TickStrip::TickStrip(QWidget* parent) : ScrolledTicks(parent) {
   setToolTip(tr("Ticks of the history; click or use the arrow keys to go there"));
 }
 
-QSize TickStrip::sizeHint() const { return {240, 64}; }
-
 TickStrip::Bar TickStrip::barOf(const Snapshot& snapshot) {
   Bar bar;
   bar.tick = snapshot.tick;

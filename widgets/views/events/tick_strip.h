@@ -2,12 +2,35 @@
 // One bar per tick of the history; its height is the tick's duration. A click goes to the tick. Marks: a diamond below
 // ticks with an edit, a triangle above ticks that violated an invariant or failed. GUI thread.
 #pragma once
+#include <algorithm>
+#include <optional>
+
 #include "core/api/snapshot.h"
 #include "widgets/base/history_reader.h"
 #include "widgets/canvas/tick_picker.h"
-#include "widgets/views/events/held_ticks.h"
 
 namespace kvlab {
+
+/// The ticks at which a condition held, as the table `ticks` lists them. The table covers the ticks up to a limit;
+/// later ticks are unknown. A value.
+struct HeldTicks {
+  QString condition;
+  std::vector<Tick> ticks = {};  // ascending
+  Tick upTo = Tick(-1);
+  std::uint64_t leaps = 0;  // leaps of the snapshot: the session went to another branch if it has others
+
+  bool lookedAt(Tick tick) const { return tick <= upTo; }
+  bool has(Tick tick) const { return std::binary_search(ticks.begin(), ticks.end(), tick); }
+  /// The nearest one behind (or before) a tick.
+  std::optional<Tick> beside(Tick tick, bool behind) const {
+    if (behind) {
+      const auto next = std::upper_bound(ticks.begin(), ticks.end(), tick);
+      return next == ticks.end() ? std::nullopt : std::optional(*next);
+    }
+    const auto here = std::lower_bound(ticks.begin(), ticks.end(), tick);
+    return here == ticks.begin() ? std::nullopt : std::optional(*std::prev(here));
+  }
+};
 
 class TickStrip : public ScrolledTicks {
   Q_OBJECT
@@ -17,7 +40,7 @@ class TickStrip : public ScrolledTicks {
   void show(HistoryReader::History history, Tick shown, const std::vector<Finding>& findings = {});
   /// Ticks at which the condition did not hold are dim.
   void setHeld(std::optional<HeldTicks> held);
-  QSize sizeHint() const override;
+  QSize sizeHint() const override { return {240, 64}; }
 
  protected:
   int count() const override { return static_cast<int>(m_bars.size()); }

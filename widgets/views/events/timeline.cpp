@@ -3,12 +3,14 @@
 
 #include <QMouseEvent>
 #include <QPainter>
+#include <QStyledItemDelegate>
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
 
 #include "widgets/base/format.h"
 #include "widgets/base/theme.h"
+#include "widgets/canvas/axis_map.h"
 
 namespace kvlab {
 namespace {
@@ -16,6 +18,7 @@ constexpr int kInset = Theme::kMedium;            // margin of the axis in its c
 constexpr int kRateFrom = 560, kBytesFrom = 460;  // widths of the tree
 constexpr int kLeastName = 120, kMostName = 320, kLeastTimeline = 100;
 constexpr double kMarkPixels = 90;
+constexpr double kSmallestSpan = 1e-3;  // a nanosecond
 
 QColor colourOf(EventKind kind, const Theme& theme) {
   if (kind == EventKind::TickNode) return theme.ghost;
@@ -61,6 +64,55 @@ void paintBars(QPainter& painter, const EventNode& node, const EventTree& tree, 
 }
 }  // namespace
 
+void TimeAxis::setFull(double from, double to) {
+  const bool keep = zoomed();
+  fullBegin = from;
+  fullEnd = std::max(to, from + kSmallestSpan);
+  if (!keep) reset();
+  clip();
+}
+
+void TimeAxis::reset() {
+  begin = fullBegin;
+  end = fullEnd;
+}
+
+void TimeAxis::zoom(double factor, double x, double width) {
+  const double anchor = toUs(x, width);
+  const double wanted = std::max(span() * factor, kSmallestSpan);
+  const double share = (anchor - begin) / span();
+  begin = anchor - share * wanted;
+  end = begin + wanted;
+  clip();
+}
+
+void TimeAxis::pan(double pixels, double width) {
+  const double by = pixels / width * span();
+  const double kept = span();
+  begin = std::clamp(begin - by, fullBegin, std::max(fullBegin, fullEnd - kept));
+  end = begin + kept;
+}
+
+void TimeAxis::show(double from, double to) {
+  const double margin = std::max(to - from, kSmallestSpan) / 20;
+  begin = from - margin;
+  end = to + margin;
+  clip();
+}
+
+std::vector<double> TimeAxis::marks(double width, double pixels) const {
+  std::vector<double> values;
+  if (width <= 0 || span() <= 0) return values;
+  const double step = roundStep(span() * pixels / width);
+  for (double k = std::ceil(begin / step - 1e-9); k * step <= end + step * 1e-9; ++k) values.push_back(k * step);
+  return values;
+}
+
+void TimeAxis::clip() {
+  begin = std::clamp(begin, fullBegin, fullEnd - kSmallestSpan);
+  end = std::clamp(end, begin + kSmallestSpan, fullEnd);
+}
+
 TimelineHeader::TimelineHeader(QWidget* parent) : QHeaderView(Qt::Horizontal, parent) {
   setSectionsClickable(false);
   setToolTip(
@@ -91,54 +143,70 @@ void TimelineHeader::mouseDoubleClickEvent(QMouseEvent* event) {
   else QHeaderView::mouseDoubleClickEvent(event);
 }
 
-TimelineDelegate::TimelineDelegate(const TimelineHeader& header, QObject* parent)
-    : QStyledItemDelegate(parent), m_header(header) {}
+namespace {
+class TimelineDelegate : public QStyledItemDelegate {
+ public:
+  TimelineDelegate(const TimelineHeader& header, QObject* parent) : QStyledItemDelegate(parent), m_header(header) {}
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    QStyledItemDelegate::paint(painter, option, index);
+    const auto& model = static_cast<const EventModel&>(*index.model());
+    const EventNode& node = *model.node(index);
+    const auto theme = Theme::current();
+    const QRectF area = QRectF(option.rect).adjusted(kInset, 6, -kInset, -6);
+    painter->save();
+    painter->setClipRect(option.rect);
+    paintGrid(*painter, m_header.axis, area, option.rect, *theme);
+    if (node.us > 0) paintBars(*painter, node, model.tree(), m_header.axis, area, *theme);
+    painter->restore();
+  }
 
-void TimelineDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
-  QStyledItemDelegate::paint(painter, option, index);
-  const auto* model = qobject_cast<const EventModel*>(index.model());
-  const EventNode* node = model ? model->node(index) : nullptr;
-  if (!node) return;
-  const auto theme = Theme::current();
-  const QRectF area = QRectF(option.rect).adjusted(kInset, 6, -kInset, -6);
-  painter->save();
-  painter->setClipRect(option.rect);
-  paintGrid(*painter, m_header.axis, area, option.rect, *theme);
-  if (node->us > 0) paintBars(*painter, *node, model->tree(), m_header.axis, area, *theme);
-  painter->restore();
-}
+ private:
+  const TimelineHeader& m_header;
+};
 
-void EventNameDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
-  const auto* model = qobject_cast<const EventModel*>(index.model());
-  const EventNode* node = model ? model->node(index) : nullptr;
-  if (!node) return QStyledItemDelegate::paint(painter, option, index);
-  const auto theme = Theme::current();
-  QStyleOptionViewItem blank = option;
-  initStyleOption(&blank, index);
-  blank.text.clear();
-  const QWidget* widget = option.widget;
-  widget->style()->drawControl(QStyle::CE_ItemViewItem, &blank, painter, widget);
-  painter->save();
-  painter->setFont(node->kind == EventKind::TickNode ? theme->strong : theme->ui);
-  const QVariant wrong = index.data(Qt::ForegroundRole);
-  const QString name = (wrong.isValid() ? QStringLiteral("✕ ") : QString()) + node->name;
-  painter->setPen(wrong.isValid() ? theme->error : theme->text);
-  QRect inner = option.rect.adjusted(4, 0, -4, 0);
-  painter->drawText(inner, Qt::AlignVCenter, name);
-  inner.setLeft(inner.left() + painter->fontMetrics().horizontalAdvance(name) + Theme::kMedium);
-  painter->setFont(theme->small);
-  painter->setPen(node->kind == EventKind::TickNode ? theme->error : theme->faint);
-  painter->drawText(inner, Qt::AlignVCenter,
-                    painter->fontMetrics().elidedText(node->detail, Qt::ElideRight, inner.width()));
-  painter->restore();
-}
-
-QSize EventNameDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const {
-  return {QStyledItemDelegate::sizeHint(option, index).width(), Theme::kRow};
-}
+/// Paints an event's name and, muted, its detail; lines have the height of table lines.
+class EventNameDelegate : public QStyledItemDelegate {
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    const EventNode& node = *static_cast<const EventModel&>(*index.model()).node(index);
+    const auto theme = Theme::current();
+    QStyleOptionViewItem blank = option;
+    initStyleOption(&blank, index);
+    blank.text.clear();
+    const QWidget* widget = option.widget;
+    widget->style()->drawControl(QStyle::CE_ItemViewItem, &blank, painter, widget);
+    painter->save();
+    painter->setFont(node.kind == EventKind::TickNode ? theme->strong : theme->ui);
+    const QVariant wrong = index.data(Qt::ForegroundRole);
+    const QString name = (wrong.isValid() ? QStringLiteral("✕ ") : QString()) + node.name;
+    painter->setPen(wrong.isValid() ? theme->error : theme->text);
+    QRect inner = option.rect.adjusted(4, 0, -4, 0);
+    painter->drawText(inner, Qt::AlignVCenter, name);
+    inner.setLeft(inner.left() + painter->fontMetrics().horizontalAdvance(name) + Theme::kMedium);
+    painter->setFont(theme->small);
+    painter->setPen(node.kind == EventKind::TickNode ? theme->error : theme->faint);
+    painter->drawText(inner, Qt::AlignVCenter,
+                      painter->fontMetrics().elidedText(node.detail, Qt::ElideRight, inner.width()));
+    painter->restore();
+  }
+  QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    return {QStyledItemDelegate::sizeHint(option, index).width(), Theme::kRow};
+  }
+};
+}  // namespace
 
 TimelineTree::TimelineTree(QWidget* parent) : QTreeView(parent), m_header(new TimelineHeader(this)) {
   setHeader(m_header);
+  setSelectionBehavior(SelectRows);
+  setSelectionMode(ExtendedSelection);
+  setEditTriggers(NoEditTriggers);
+  setVerticalScrollMode(ScrollPerPixel);
+  setHorizontalScrollMode(ScrollPerPixel);
+  setTabKeyNavigation(false);
+  setUniformRowHeights(true);
+  setAlternatingRowColors(true);
+  setIndentation(16);
   setItemDelegateForColumn(EventModel::Name, new EventNameDelegate(this));
   setItemDelegateForColumn(EventModel::Timeline, new TimelineDelegate(*m_header, this));
   connect(m_header, &TimelineHeader::resetAsked, this, &TimelineTree::showWhole);
@@ -164,8 +232,7 @@ void TimelineTree::showWhole() {
 }
 
 void TimelineTree::showSelected() {
-  const auto* events = qobject_cast<const EventModel*>(model());
-  const EventNode* node = events ? events->node(currentIndex()) : nullptr;
+  const EventNode* node = static_cast<const EventModel&>(*model()).node(currentIndex());
   if (!node) return;
   m_header->axis.show(node->startUs, node->startUs + node->us);
   refresh();

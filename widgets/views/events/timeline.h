@@ -3,13 +3,36 @@
 // axis, and the tree that zooms the axis. GUI thread.
 #pragma once
 #include <QHeaderView>
-#include <QStyledItemDelegate>
 #include <QTreeView>
+#include <vector>
 
 #include "widgets/views/events/event_model.h"
-#include "widgets/views/events/time_axis.h"
 
 namespace kvlab {
+
+/// The common time axis of a column of bars: microseconds to pixels and back, zoom at a point, round tick marks. A
+/// plain value.
+struct TimeAxis {
+  double begin = 0, end = 1;          // shown range, microseconds
+  double fullBegin = 0, fullEnd = 1;  // the whole tick
+
+  void setFull(double from, double to);
+  void reset();
+  bool zoomed() const { return begin > fullBegin || end < fullEnd; }
+  double span() const { return end - begin; }
+  double toX(double us, double width) const { return (us - begin) / span() * width; }
+  double toUs(double x, double width) const { return begin + x / width * span(); }
+  /// factor < 1 zooms in; the time at `x` stays there.
+  void zoom(double factor, double x, double width);
+  void pan(double pixels, double width);
+  /// Shows [from, to) with a margin of 1/20 on both sides.
+  void show(double from, double to);
+  /// Round values inside the range, at least `pixels` apart.
+  std::vector<double> marks(double width, double pixels) const;
+
+ private:
+  void clip();
+};
 
 /// Owns the axis and paints its marks in the last section.
 class TimelineHeader : public QHeaderView {
@@ -24,25 +47,6 @@ class TimelineHeader : public QHeaderView {
  protected:
   void paintSection(QPainter* painter, const QRect& rect, int section) const override;
   void mouseDoubleClickEvent(QMouseEvent* event) override;
-};
-
-class TimelineDelegate : public QStyledItemDelegate {
-  Q_OBJECT
- public:
-  TimelineDelegate(const TimelineHeader& header, QObject* parent);
-  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
-
- private:
-  const TimelineHeader& m_header;
-};
-
-/// Paints an event's name and, muted, its detail; lines have the height of table lines.
-class EventNameDelegate : public QStyledItemDelegate {
-  Q_OBJECT
- public:
-  using QStyledItemDelegate::QStyledItemDelegate;
-  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
-  QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override;
 };
 
 /// Ctrl+wheel zooms at the pointer, Shift+wheel and dragging pan, Z shows the selected event, 0 the whole tick.

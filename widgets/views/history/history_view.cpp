@@ -3,9 +3,12 @@
 
 #include <QComboBox>
 #include <QPainter>
+#include <QToolButton>
 #include <algorithm>
 
 #include "core/api/read_json.h"
+#include "widgets/base/button_use.h"
+#include "widgets/base/finding_marks.h"
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
 #include "widgets/base/panes.h"
@@ -71,38 +74,107 @@ void HistoryModel::setShownTick(Tick tick) {
   changed();
 }
 
-void RailDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
-  const auto theme = Theme::current();
-  QStyleOptionViewItem inner = option;
-  DataDelegate::paint(painter, inner, index);
-  const QColor tones[] = {theme->text,   theme->muted, theme->faint,   theme->ghost,
-                          theme->accent, theme->ok,    theme->warning, theme->error};
-  const QColor colour = tones[at(index.data(HistoryModel::kEventTone).toInt())];
-  const double x = option.rect.left() + 15.5, y = option.rect.center().y() + 0.5;
-  const bool top = index.row() == 0, bottom = index.row() + 1 == index.model()->rowCount();
-  painter->save();
-  painter->setRenderHint(QPainter::Antialiasing);
-  painter->setPen(QPen(theme->border, 2));
-  painter->drawLine(QPointF(x, top ? y : option.rect.top()), QPointF(x, bottom ? y : option.rect.bottom() + 1));
-  const double radius = index.data(HistoryModel::kFirstOfTick).toBool() ? 4.5 : 3;
-  painter->setPen(QPen(theme->surface, 2));
-  painter->setBrush(colour);
-  painter->drawEllipse(QPointF(x, y), radius + 1, radius + 1);
-  if (index.data(HistoryModel::kShownTick).toBool()) {
-    painter->setBrush(Qt::NoBrush);
-    painter->setPen(QPen(theme->accent, 1.5));
-    painter->drawEllipse(QPointF(x, y), radius + 3, radius + 3);
+namespace {
+/// Paints the rail and the dots of the timeline next to the tick.
+class RailDelegate : public DataDelegate {
+ public:
+  using DataDelegate::DataDelegate;
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    const auto theme = Theme::current();
+    DataDelegate::paint(painter, option, index);
+    const QColor colour = toneColour(static_cast<Tone>(index.data(HistoryModel::kEventTone).toInt()), *theme);
+    const double x = option.rect.left() + 15.5, y = option.rect.center().y() + 0.5;
+    const bool top = index.row() == 0, bottom = index.row() + 1 == index.model()->rowCount();
+    painter->save();
+    painter->setRenderHint(QPainter::Antialiasing);
+    painter->setPen(QPen(theme->border, 2));
+    painter->drawLine(QPointF(x, top ? y : option.rect.top()), QPointF(x, bottom ? y : option.rect.bottom() + 1));
+    const double radius = index.data(HistoryModel::kFirstOfTick).toBool() ? 4.5 : 3;
+    painter->setPen(QPen(theme->surface, 2));
+    painter->setBrush(colour);
+    painter->drawEllipse(QPointF(x, y), radius + 1, radius + 1);
+    if (index.data(HistoryModel::kShownTick).toBool()) {
+      painter->setBrush(Qt::NoBrush);
+      painter->setPen(QPen(theme->accent, 1.5));
+      painter->drawEllipse(QPointF(x, y), radius + 3, radius + 3);
+    }
+    painter->restore();
   }
-  painter->restore();
+};
+}  // namespace
+
+RowCard::RowCard(QWidget* parent)
+    : QWidget(parent), m_token(new QLabel(this)), m_facts(new QLabel(this)), m_family(new QHBoxLayout) {
+  setObjectName("card");
+  setAttribute(Qt::WA_StyledBackground);
+  auto* lines = new QVBoxLayout(this);
+  lines->setContentsMargins(Theme::kLarge, Theme::kMedium, Theme::kLarge, Theme::kMedium);
+  lines->setSpacing(Theme::kSmall);
+  lines->addWidget(m_token);
+  lines->addWidget(m_facts);
+  lines->addLayout(m_family);
+  m_family->setSpacing(Theme::kSmall);
+  m_token->setObjectName("cardTitle");
+  m_token->setTextFormat(Qt::PlainText);
+  m_token->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  m_facts->setTextFormat(Qt::PlainText);
+  m_facts->setWordWrap(true);
+  m_token->setFont(Theme::current()->strong);
+  m_facts->setFont(Theme::current()->small);
+}
+
+void RowCard::clearFamily() {
+  while (QLayoutItem* item = m_family->takeAt(0)) {
+    delete item->widget();
+    delete item;
+  }
+}
+
+void RowCard::family(const Snapshot& snapshot, const QString& title, const std::vector<LedgerId>& ids) {
+  if (ids.empty()) return;
+  auto* label = new QLabel(title, this);
+  label->setFont(Theme::current()->small);
+  m_family->addWidget(label);
+  QStringList names;
+  for (LedgerId id : ids) {
+    auto* button = new QToolButton(this);
+    button->setText(QString("%1  %2").arg(id.value()).arg(tokenText(snapshot, id)));
+    button->setAccessibleName(tr("Ledger row %1").arg(id.value()));
+    button->setToolTip(tr("Focus ledger row %1").arg(id.value()));
+    button->setFocusPolicy(Qt::TabFocus);
+    setOwn({button});
+    connect(button, &QToolButton::clicked, this, [this, id] { emit chosen(id); });
+    m_family->addWidget(button);
+    names << button->text();
+  }
+  m_lines << title + " " + names.join(", ");
+}
+
+void RowCard::showRow(const Snapshot& s, LedgerId id) {
+  const LedgerRow& row = s.ledger[id];
+  const int position = placeIn(s, id, -1);
+  const QString place = position >= 0 ? tr("position %1").arg(position) : tr("not in the context");
+  int resident = 0;
+  for (const auto& layer : s.layers)
+    resident += std::find(layer->ledger.begin() + layer->first, layer->ledger.end(), id) != layer->ledger.end();
+  m_token->setText(tr("%1   ledger %2").arg(tokenText(s, id)).arg(id.value()));
+  QStringList facts{
+      wordOf(name(row.state)) + (row.pinned ? tr(", pinned") : QString()), place,
+      (s.info && s.info->cacheLayers.byHead() ? tr("resident in %1 of %2 KV heads") : tr("resident in %1 of %2 layers"))
+          .arg(resident)
+          .arg(s.layers.size()),
+      tr("from %1 in tick %2").arg(wordOf(name(row.source))).arg(row.born.value())};
+  if (row.state != RowState::Live) facts << tr("%1 in tick %2").arg(wordOf(name(row.state))).arg(row.changed.value());
+  m_facts->setText(facts.join(QStringLiteral("  ·  ")));
+  m_lines = {m_token->text(), m_facts->text()};
+  clearFamily();
+  family(s, tr("replaces"), row.parents);
+  family(s, tr("replaced by"), row.children);
+  m_family->addStretch(1);
 }
 
 HistoryView::HistoryView(InspectorContext& context, QWidget* parent)
-    : InspectorView(context, parent),
-      m_page(new QWidget(this)),
-      m_card(new RowCard(m_page)),
-      m_model(new HistoryModel(this)),
-      m_table(new DataTable(m_page)),
-      m_ask(context, this, "history") {
+    : InspectorView(context, parent), m_model(new HistoryModel(this)), m_ask(context, this, "history") {
   stripLabel(tr("Show"));
   m_which =
       stripChoice({tr("Token"), tr("Row in the layer"), tr("Reads in the layer")}, tr("What is listed"),
@@ -120,10 +192,13 @@ HistoryView::HistoryView(InspectorContext& context, QWidget* parent)
   connect(&context, &InspectorContext::busyChanged, this, [this] {  // a story waits until the engine rests
     if (m_which->currentIndex() != 0 && inUse()) ask();
   });
-  auto* lines = tightColumn(m_page);
+  auto* page = new QWidget(this);
+  m_card = new RowCard(page);
+  m_table = new DataTable(page);
+  auto* lines = tightColumn(page);
   lines->addWidget(m_card);
   lines->addWidget(m_table, 1);
-  setContent(m_page);
+  setContent(page);
   setMainControl(m_table);
   m_table->setModel(m_model);
   m_table->setItemDelegateForColumn(m_table->columnOf("tick"), new RailDelegate(m_table));
@@ -133,14 +208,10 @@ HistoryView::HistoryView(InspectorContext& context, QWidget* parent)
   connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) { clickTick(m_model->at(index).tick); });
 }
 
-bool HistoryView::ready() const { return InspectorView::ready() && !m_ask.waiting(); }
-
 void HistoryView::onSnapshot() {
   if (shown()) m_model->setShownTick(shown()->tick);
   ask();
 }
-
-void HistoryView::onFocus() { ask(); }
 
 void HistoryView::ask() {
   const SnapshotPtr s = shown();

@@ -2,10 +2,11 @@
 // Row history: the events of the focused ledger row as a timeline; a click goes to the tick. Queries the verb `history`
 // after each change of focus or snapshot. GUI thread.
 #pragma once
+#include <QHBoxLayout>
+
 #include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/table/column_model.h"
-#include "widgets/views/history/row_card.h"
 
 namespace kvlab {
 
@@ -28,12 +29,26 @@ class HistoryModel : public LineModel<HistoryEvent> {
   Tick m_shown;
 };
 
-/// Paints the rail and the dots of the timeline next to the tick.
-class RailDelegate : public DataDelegate {
+/// A ledger row in two lines: text, state, source and position; parents and children as buttons.
+class RowCard : public QWidget {
   Q_OBJECT
  public:
-  using DataDelegate::DataDelegate;
-  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+  explicit RowCard(QWidget* parent);
+  void showRow(const Snapshot& snapshot, LedgerId id);
+  /// The card's lines as text.
+  QString text() const { return m_lines.join('\n'); }
+
+ signals:
+  void chosen(kvlab::LedgerId ledger);
+
+ private:
+  void family(const Snapshot& snapshot, const QString& title, const std::vector<LedgerId>& ids);
+  void clearFamily();
+
+  QLabel* m_token;
+  QLabel* m_facts;
+  QHBoxLayout* m_family;
+  QStringList m_lines;
 };
 
 class HistoryView : public InspectorView {
@@ -41,7 +56,7 @@ class HistoryView : public InspectorView {
  public:
   HistoryView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
-  bool ready() const override;
+  bool ready() const override { return InspectorView::ready() && !m_ask.waiting(); }
   QString tsv() const override { return m_table->tsv(); }
   HistoryModel& model() { return *m_model; }
   DataTable& table() { return *m_table; }
@@ -49,17 +64,16 @@ class HistoryView : public InspectorView {
  protected:
   void onSession() override { m_asked = LedgerId(-1); }
   void onSnapshot() override;
-  void onFocus() override;
+  void onFocus() override { ask(); }
 
  private:
   void ask();
   void take(const Result<nlohmann::json>& reply);
   void showEvents();
 
-  QWidget* m_page;
-  RowCard* m_card;
   HistoryModel* m_model;
-  DataTable* m_table;
+  RowCard* m_card = nullptr;
+  DataTable* m_table = nullptr;
   QComboBox* m_which = nullptr;
   std::vector<HistoryEvent> m_events;  // events of all ticks
   bool m_refused = false;              // they tell why there are none

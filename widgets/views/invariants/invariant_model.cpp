@@ -10,8 +10,7 @@
 namespace kvlab {
 namespace {
 InvariantLine* lineOf(std::vector<InvariantLine>& lines, const std::string& id) {
-  const auto at =
-      std::find_if(lines.begin(), lines.end(), [&](const InvariantLine& line) { return line.state.id == id; });
+  const auto at = std::ranges::find(lines, id, [](const InvariantLine& line) { return line.state.id; });
   return at == lines.end() ? nullptr : &*at;
 }
 
@@ -117,13 +116,11 @@ void InvariantModel::showFull(const nlohmann::json& answer, Tick tick) {
 }
 
 int InvariantModel::failures() const {
-  return static_cast<int>(
-      std::count_if(m_lines.begin(), m_lines.end(), [](const InvariantLine& line) { return !line.state.ok; }));
+  return static_cast<int>(std::ranges::count(m_lines, false, [](const InvariantLine& line) { return line.state.ok; }));
 }
 
 bool InvariantModel::anyFailed() const {
-  return std::any_of(m_lines.begin(), m_lines.end(),
-                     [](const InvariantLine& line) { return line.state.firstFailure.has_value(); });
+  return std::ranges::any_of(m_lines, [](const InvariantLine& line) { return line.state.firstFailure.has_value(); });
 }
 
 QString InvariantModel::summary() const {

@@ -11,10 +11,31 @@
 #include "widgets/base/format.h"
 #include "widgets/base/panes.h"
 #include "widgets/base/view_registry.h"
-#include "widgets/table/lamp_delegate.h"
+#include "widgets/table/lamp.h"
 
 namespace kvlab {
 namespace {
+/// Shows a lamp in column 0, chosen by the model's kBadRole; a ring where the tone of the text is faint, because
+/// nothing is known.
+class LampDelegate : public DataDelegate {
+ public:
+  using DataDelegate::DataDelegate;
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    if (index.column() != 0) return DataDelegate::paint(painter, option, index);
+    const auto theme = Theme::current();
+    const bool bad = index.data(kBadRole).toBool();
+    if (bad) painter->fillRect(option.rect, Theme::mix(theme->surface, theme->error, 0.16));
+    if (option.state & QStyle::State_Selected)
+      painter->fillRect(option.rect, bad ? Theme::mix(theme->selection, theme->error, 0.3) : theme->selection);
+    const QPointF centre(option.rect.left() + 14, option.rect.center().y() + 0.5);
+    if (index.data(kToneRole).toInt() == static_cast<int>(Tone::Faint)) paintRing(*painter, centre, *theme);
+    else paintLamp(*painter, centre, 6, !bad, *theme);
+    painter->setFont(theme->ui);
+    painter->setPen(bad ? theme->error : theme->muted);
+    painter->drawText(option.rect.adjusted(26, 0, 0, 0), Qt::AlignVCenter, index.data().toString());
+  }
+};
+
 QPixmap lamp(bool good, const Theme& theme, qreal dpr) {
   QPixmap picture(QSize(18, 18) * dpr);
   picture.setDevicePixelRatio(dpr);
@@ -45,12 +66,9 @@ QString costText(const Snapshot& snapshot) {
 InvariantsView::InvariantsView(InspectorContext& context, QWidget* parent)
     : InspectorView(context, parent), m_model(new InvariantModel(this)), m_ask(context, this) {
   makeStrip();
-  m_table = new DataTable(this);
+  m_table = new DataTable(this, m_model, tr("Invariants"),
+                          tr("Return or a double click on a broken invariant focuses the row that violates it"));
   m_table->setItemDelegate(new LampDelegate(m_table));
-  settleBars(m_table);
-  m_table->setAccessibleName(tr("Invariants"));
-  m_table->setToolTip(tr("Return or a double click on a broken invariant focuses the row that violates it"));
-  m_table->setSelectionMode(QAbstractItemView::ExtendedSelection);
   auto* content = new QWidget(this);
   auto* column = tightColumn(content);
   column->addWidget(m_table, 1);
@@ -66,7 +84,6 @@ InvariantsView::InvariantsView(InspectorContext& context, QWidget* parent)
   column->addWidget(m_detail);
   setContent(content);
   setMainControl(m_table);
-  m_table->setModel(m_model);
   connect(m_table, &QTableView::activated, this, [this](const QModelIndex& index) { jump(index.row()); });
   connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &InvariantsView::showDetail);
   m_table->setColumnHidden(m_table->columnOf("detail"), true);  // the line below the table shows it
@@ -78,15 +95,10 @@ void InvariantsView::makeStrip() {
   m_lamp = stripLabel({});
   m_summary = stripLabel({}, 1);
   m_summary->setFont(theme()->strong);
-  m_jump = new QPushButton(tr("Go to failure"), this);
-  m_jump->setToolTip(tr("Show the tick and focus the row of the first failure (Ctrl+J)"));
-  m_check = new QPushButton(tr("Check all now"), this);
-  m_check->setToolTip(tr("Run every check in full: all rows, all checksums"));
-  for (QPushButton* button : {m_jump, m_check}) {
-    button->setAccessibleName(button->text());
-    button->setAutoDefault(false);
-    strip()->addWidget(button);
-  }
+  m_jump = pushButton(tr("Go to failure"), tr("Show the tick and focus the row of the first failure (Ctrl+J)"), this);
+  m_check = pushButton(tr("Check all now"), tr("Run every check in full: all rows, all checksums"), this);
+  strip()->addWidget(m_jump);
+  strip()->addWidget(m_check);
   m_jump->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_J));
   setCommand(m_check, "check_invariants");
   setOwn({m_jump});
@@ -94,8 +106,6 @@ void InvariantsView::makeStrip() {
   connect(&context(), &InspectorContext::commandReplied, this, &InvariantsView::take);
   connect(m_jump, &QPushButton::clicked, this, [this] { jump(0); });
 }
-
-bool InvariantsView::ready() const { return InspectorView::ready() && !m_ask.waiting(); }
 
 void InvariantsView::checkAll() {
   if (m_ask.waiting()) return;
@@ -175,8 +185,6 @@ QString InvariantsView::dump() const {
   if (m_model->rowCount() == 0) return QStringLiteral("invariants: none\n");
   return QStringLiteral("invariants: %1\n").arg(m_model->summary()) + m_table->tsv();
 }
-
-QString InvariantsView::tsv() const { return m_model->rowCount() ? m_table->tsv() : QString(); }
 
 }  // namespace kvlab
 

@@ -7,27 +7,13 @@ namespace kvlab {
 
 namespace {
 
-Tone toneOf(const Job& job) {
-  switch (job.state) {
-    case JobState::Waiting: return Tone::Muted;
-    case JobState::Running: return Tone::Accent;
-    case JobState::Done: return Tone::Ok;
-    case JobState::Stopped: return Tone::Warning;
-    case JobState::Failed: return Tone::Error;
-  }
-  return Tone::Normal;
-}
+/// By JobState.
+constexpr struct {
+  Tone tone;
+  char16_t mark;
+} kLooks[] = {{Tone::Muted, u'○'}, {Tone::Accent, u'▶'}, {Tone::Ok, u'✔'}, {Tone::Warning, u'■'}, {Tone::Error, u'✖'}};
 
-QString markOf(JobState state) {
-  switch (state) {
-    case JobState::Waiting: return QStringLiteral("○");
-    case JobState::Running: return QStringLiteral("▶");
-    case JobState::Done: return QStringLiteral("✔");
-    case JobState::Stopped: return QStringLiteral("■");
-    case JobState::Failed: return QStringLiteral("✖");
-  }
-  return {};
-}
+const auto& lookOf(const Job& job) { return kLooks[static_cast<std::size_t>(job.state)]; }
 
 QVariant shareOf(const Job& job) {
   if (!job.runs() || job.total <= 0) return {};
@@ -38,9 +24,10 @@ QVariant shareOf(const Job& job) {
 
 JobsModel::JobsModel(std::function<bool()> timed, QObject* parent) : LineModel(parent), m_timed(std::move(timed)) {
   add("state", tr("State"), tr("running, waiting for other work of its session, or how the job ended"),
-      {"✔ running", 0}, [](const Job& job) { return markOf(job.state) + ' ' + stateName(job.state); })
+      {"✔ running", 0},
+      [](const Job& job) { return QChar(lookOf(job).mark) + QStringLiteral(" ") + stateName(job.state); })
       .words()
-      .toned(toneOf);
+      .toned([](const Job& job) { return lookOf(job).tone; });
   add("job", tr("Job"), tr("what is done"), {"Measure Quantisation", 0}, [](const Job& job) {
     return job.name;
   }).words();

@@ -37,7 +37,6 @@ class JobsView : public InspectorView {
   JobsModel* m_model;
   DataTable* m_table = nullptr;
   QLabel* m_state = nullptr;
-  QAction *m_cancel = nullptr, *m_go = nullptr;
   bool m_old = true;  // the list has changed since it was shown
 };
 

@@ -194,8 +194,6 @@ QString LanesCanvas::readout() const {
   return out;
 }
 
-QRect LanesCanvas::axisArea() const { return m_view ? parts().lanes : QRect(); }
-
 CanvasCell LanesCanvas::cellAt(QPoint point) const {
   const QRect all = parts().lanes;
   const int token = point.x() < all.left() || point.y() > all.bottom() ? -1 : axis().at(point.x() - all.left());
@@ -214,10 +212,7 @@ void LanesCanvas::choose(CanvasCell cell) {
 /// The token under the pointer, if it is still in the reference's context.
 Position LanesCanvas::positionOf(CanvasCell cell) const {
   if (cell.line < 0 || cell.item < 0 || !context().snapshot()) return Position(-1);
-  const LedgerId id = m_view->lanes.front().taken[at(cell.item)];
-  const auto& live = context().snapshot()->context;
-  const auto found = std::find(live.begin(), live.end(), id);
-  return Position(found == live.end() ? -1 : static_cast<std::int32_t>(found - live.begin()));
+  return Position(placeIn(*context().snapshot(), m_view->lanes.front().taken[at(cell.item)], -1));
 }
 
 /// Keys change the layer and the token, not the lane. Losses have no layers: keys change the lane.

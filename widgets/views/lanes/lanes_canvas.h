@@ -9,8 +9,7 @@
 #include "widgets/base/finding_marks.h"
 #include "widgets/canvas/axis_canvas.h"
 #include "widgets/canvas/axis_parts.h"
-#include "widgets/views/lanes/lane_cells.h"
-#include "widgets/views/lanes/lane_losses.h"
+#include "widgets/views/lanes/lane_compare.h"
 
 class QFontMetrics;
 
@@ -54,7 +53,7 @@ class LanesCanvas : public AxisCanvas {
   CanvasCell stepped(const CellStep& by) const override;
   QString tipOf(CanvasCell cell) const override;
   int items() const override { return tokens(); }
-  QRect axisArea() const override;
+  QRect axisArea() const override { return m_view ? parts().lanes : QRect(); }
 
  private:
   static constexpr int kCaption = 18;
@@ -83,7 +82,12 @@ class LanesCanvas : public AxisCanvas {
   void paintName(QPainter& painter, int lane, const QRect& box, const Theme& theme) const;
   void paintBand(QPainter& painter, int lane, const QRect& box, const Theme& theme) const;
   void paintLine(QPainter& painter, const std::vector<LaneCell>& cells, const QRectF& line, const Theme& theme) const;
-  void paintFine(QPainter& painter, const std::vector<LaneCell>& cells, const QRectF& line, const Theme& theme) const;
+  /// Where tokens share pixels: fills pixel column by pixel column, runs of one colour at once. indexOf: the index of
+  /// the colour of tokens [begin, end); -1 = none.
+  void paintFine(QPainter& painter, const QRectF& box, std::size_t tokens, std::span<const QRgb> colours,
+                 const std::function<int(std::size_t begin, std::size_t end)>& indexOf) const;
+  /// Place of a token's cell; empty out of sight.
+  QRectF cellOf(const QRectF& box, int token) const;
   /// Findings of checks on a token's row in a lane, a line each.
   QString foundOf(int lane, int token) const;
   bool anyFinding() const {
@@ -101,7 +105,6 @@ class LanesCanvas : public AxisCanvas {
   float bentPlace(int lane, float value) const;
   int lossIndex(int lane, float value) const;
   void paintLosses(QPainter& painter, int lane, const QRect& box, const Theme& theme) const;
-  void paintFineLosses(QPainter& painter, int lane, const QRect& box, const ColourTable& table) const;
   void paintSign(QPainter& painter, int lane, const QRectF& cell, float value, QRgb ground, const Theme& theme) const;
   void paintNoLosses(QPainter& painter, const QRect& room, const Theme& theme) const;
   QString lossText(int lane, const QFontMetrics& metrics, int room) const;

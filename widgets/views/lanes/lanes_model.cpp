@@ -5,8 +5,7 @@
 #include <cmath>
 
 #include "widgets/base/format.h"
-#include "widgets/views/lanes/lane_cells.h"
-#include "widgets/views/lanes/lane_losses.h"
+#include "widgets/views/lanes/lane_compare.h"
 
 namespace kvlab {
 namespace {

@@ -3,6 +3,7 @@
 #include <QFontMetrics>
 #include <QPainter>
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "widgets/base/inspector_view.h"
@@ -165,37 +166,44 @@ void LanesCanvas::paintBand(QPainter& painter, int lane, const QRect& box, const
 
 void LanesCanvas::paintLine(QPainter& painter, const std::vector<LaneCell>& cells, const QRectF& line,
                             const Theme& theme) const {
-  if (axis().scale < 3) return paintFine(painter, cells, line, theme);
+  if (axis().scale < 3) {
+    std::array<QRgb, kLaneCells> colours;
+    for (int i = 0; i < kLaneCells; ++i) colours[at(i)] = laneColour(static_cast<LaneCell>(i), theme).rgb();
+    return paintFine(painter, line, cells.size(), colours, [&](std::size_t begin, std::size_t end) {
+      return static_cast<int>(std::ranges::max(std::span(cells).subspan(begin, end - begin)));
+    });
+  }
   const auto [begin, end] = axis().inSight();
   const double gap = axis().scale >= 6 ? 1 : 0;
   for (int i = begin; i < end && i < static_cast<int>(cells.size()); ++i) {
-    const double left = std::max(line.left(), line.left() + std::round(axis().pixel(i))),
-                 right = std::min(line.right(), line.left() + std::round(axis().pixel(i + 1)));
-    if (right > left)
-      paintLaneCell(painter, QRectF(left, line.top(), std::max(1.0, right - left - gap), line.height()), cells[at(i)],
-                    theme);
+    QRectF cell = cellOf(line, i);
+    if (cell.isEmpty()) continue;
+    cell.setWidth(std::max(1.0, cell.width() - gap));
+    paintLaneCell(painter, cell, cells[at(i)], theme);
   }
 }
 
-/// Paints pixel column by pixel column, with runs of one kind at once.
-void LanesCanvas::paintFine(QPainter& painter, const std::vector<LaneCell>& cells, const QRectF& line,
-                            const Theme& theme) const {
-  const auto worst = [&](int x) -> std::optional<LaneCell> {
+QRectF LanesCanvas::cellOf(const QRectF& box, int token) const {
+  const double left = std::max(box.left(), box.left() + std::round(axis().pixel(token)));
+  const double right = std::min(box.right(), box.left() + std::round(axis().pixel(token + 1)));
+  return {left, box.top(), right - left, box.height()};
+}
+
+void LanesCanvas::paintFine(QPainter& painter, const QRectF& box, std::size_t tokens, std::span<const QRgb> colours,
+                            const std::function<int(std::size_t begin, std::size_t end)>& indexOf) const {
+  const auto indexAt = [&](int x) {
     const auto begin = static_cast<std::size_t>(std::max(0.0, std::floor(axis().item(x))));
-    const auto end =
-        std::min(cells.size(),
-                 static_cast<std::size_t>(std::max(std::ceil(axis().item(x + 1)), static_cast<double>(begin) + 1)));
-    if (begin >= end) return {};
-    return *std::max_element(cells.begin() + static_cast<std::ptrdiff_t>(begin),
-                             cells.begin() + static_cast<std::ptrdiff_t>(end));
+    const double end = std::max(std::ceil(axis().item(x + 1)), static_cast<double>(begin) + 1);
+    return begin < tokens ? indexOf(begin, std::min(tokens, static_cast<std::size_t>(end))) : -1;
   };
-  const int width = static_cast<int>(line.width());
+  const int width = static_cast<int>(box.width());
+  int index = indexAt(0);
   for (int x = 0; x < width;) {
-    const std::optional<LaneCell> cell = worst(x);
-    int run = x + 1;
-    while (run < width && worst(run) == cell) ++run;
-    if (cell) painter.fillRect(QRectF(line.left() + x, line.top(), run - x, line.height()), laneColour(*cell, theme));
-    x = run;
+    int run = x + 1, next = index;
+    while (run < width && (next = indexAt(run)) == index) ++run;
+    const QRectF columns(box.left() + x, box.top(), run - x, box.height());
+    if (index >= 0) painter.fillRect(columns, QColor(colours[at(index)]));
+    x = run, index = next;
   }
 }
 

@@ -97,10 +97,10 @@ void LanesTableView::makeBody() {
   setMainControl(m_canvas);
   setWordField(m_changes);
   m_readout = readoutLine();
-  m_keep =
+  QAction* keep =
       addViewAction(tr("Go on with the chosen lane"), tr("Close the lanes and keep the chosen lane as the session"));
-  setObstacle(m_keep, [this] { return context().obstacleOf(QStringLiteral("lanes_close")); });
-  connect(m_keep, &QAction::triggered, this, [this] {
+  setObstacle(keep, [this] { return context().obstacleOf(QStringLiteral("lanes_close")); });
+  connect(keep, &QAction::triggered, this, [this] {
     context().runCommand(QStringLiteral("lanes_close"), {{"lane", m_canvas->lane()}});
   });
   connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) { m_canvas->setLane(index.row()); });
@@ -108,10 +108,8 @@ void LanesTableView::makeBody() {
     m_canvas->setLane(lane);
     m_table->showRow(lane);
     const LedgerId id = lanes()->lanes.front().taken[at(token)];
-    const auto& live = shown()->context;
-    const auto found = std::find(live.begin(), live.end(), id);
-    if (found == live.end()) return clickLedger(layer, id);
-    clickCell(layer, Position(static_cast<std::int32_t>(found - live.begin())));
+    const Position position(placeIn(*shown(), id, -1));
+    position.value() < 0 ? clickLedger(layer, id) : clickCell(layer, position);
   });
 }
 
@@ -210,8 +208,6 @@ QString LanesTableView::dump() const {
   out += losses() ? lossLines(*view) : cellLines(*view);
   return out + m_canvas->readout() + QLatin1Char('\n');
 }
-
-QString LanesTableView::tsv() const { return m_model->rowCount() ? m_table->tsv() : QString(); }
 
 }  // namespace kvlab
 

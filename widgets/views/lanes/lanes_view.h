@@ -14,7 +14,7 @@ class LanesTableView : public InspectorView {
  public:
   LanesTableView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
-  QString tsv() const override;
+  QString tsv() const override { return m_model->rowCount() ? m_table->tsv() : QString(); }
   LanesCanvas& canvas() { return *m_canvas; }
   DataTable& table() { return *m_table; }
 
@@ -43,7 +43,6 @@ class LanesTableView : public InspectorView {
   QComboBox *m_layers = nullptr, *m_colour = nullptr;
   QLabel *m_state = nullptr, *m_readout = nullptr;
   QLineEdit* m_changes = nullptr;
-  QAction* m_keep = nullptr;
   QToolButton *m_policy = nullptr, *m_add = nullptr, *m_open = nullptr, *m_close = nullptr;
 };
 

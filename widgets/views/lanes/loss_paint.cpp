@@ -75,17 +75,20 @@ int LanesCanvas::lossIndex(int lane, float value) const {
 void LanesCanvas::paintLosses(QPainter& painter, int lane, const QRect& box, const Theme& theme) const {
   const ColourTable table = lane == 0 ? colourTable(Quantity::Surprise, theme) : differenceColours(theme);
   painter.fillRect(box, unmeasuredBrush(theme));
-  if (axis().scale < 3) return paintFineLosses(painter, lane, box, table);
-  const std::vector<float>& values = m_losses[at(lane)].values;
+  const std::span<const float> values = m_losses[at(lane)].values;
+  if (axis().scale < 3)
+    return paintFine(painter, box, values.size(), table, [&](std::size_t begin, std::size_t end) {
+      const int index = lossIndex(lane, strongest(values.subspan(begin, end - begin)));
+      return index > 0 ? index : -1;
+    });
   const auto [begin, end] = axis().inSight();
   const int gap = axis().scale >= 6 ? 1 : 0;
   for (int i = begin; i < end && i < static_cast<int>(values.size()); ++i) {
     const int index = lossIndex(lane, values[at(i)]);
-    const double left = std::max<double>(box.left(), box.left() + std::round(axis().pixel(i))),
-                 right = std::min<double>(box.left() + box.width(), box.left() + std::round(axis().pixel(i + 1)));
-    if (index == 0 || right <= left) continue;
-    const QRectF cell(left, box.top(), std::max(1.0, right - left - gap), box.height());
-    if (gap) painter.fillRect(QRectF(left, box.top(), right - left, box.height()), theme.surface);
+    QRectF cell = cellOf(box, i);
+    if (index == 0 || cell.isEmpty()) continue;
+    if (gap) painter.fillRect(cell, theme.surface);
+    cell.setWidth(std::max(1.0, cell.width() - gap));
     painter.fillRect(cell, QColor(table[at(index)]));
     paintSign(painter, lane, cell, values[at(i)], table[at(index)], theme);
   }
@@ -102,25 +105,6 @@ void LanesCanvas::paintSign(QPainter& painter, int lane, const QRectF& cell, flo
   painter.setPen(readableOn(ground));
   const QString sign = shown < 0 ? QStringLiteral("−") : lane > 0 && shown > 0 ? QStringLiteral("+") : QString();
   painter.drawText(cell, Qt::AlignCenter, numbers ? cellText(shown, sign) : sign);
-}
-
-/// Paints pixel column by pixel column, with runs of one colour at once.
-void LanesCanvas::paintFineLosses(QPainter& painter, int lane, const QRect& box, const ColourTable& table) const {
-  const std::span<const float> values = m_losses[at(lane)].values;
-  const auto indexAt = [&](int x) {
-    const auto begin = static_cast<std::size_t>(std::max(0.0, std::floor(axis().item(x))));
-    const auto end =
-        std::min(values.size(),
-                 static_cast<std::size_t>(std::max(std::ceil(axis().item(x + 1)), static_cast<double>(begin) + 1)));
-    return begin < end ? lossIndex(lane, strongest(values.subspan(begin, end - begin))) : 0;
-  };
-  int index = indexAt(0);
-  for (int x = 0; x < box.width();) {
-    int run = x + 1, next = index;
-    while (run < box.width() && (next = indexAt(run)) == index) ++run;
-    if (index > 0) painter.fillRect(QRect(box.left() + x, box.top(), run - x, box.height()), QColor(table[at(index)]));
-    x = run, index = next;
-  }
 }
 
 /// "mean +0.031 nats   most +2.13 at 512 ‹cellar›   least −0.4 at 88 ‹the›", or as much of it as fits.

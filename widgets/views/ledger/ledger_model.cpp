@@ -105,12 +105,11 @@ void LedgerModel::setSnapshot(SnapshotPtr snapshot) {
       m_position[at(m_snapshot->context[p].value())] = static_cast<std::int32_t>(p);
   if (!sameSession) matchVocabulary();
   if (!grew) {
-    m_rows = m_filter.everything() ? std::vector<std::int32_t>() : passing(0);
-    m_count = static_cast<int>(m_filter.everything() ? now : m_rows.size());
+    refill();
     return endResetModel();
   }
   // Rows are only added and their text never changes: append new rows, and emit a change for the old ones.
-  const std::vector<std::int32_t> fresh = m_filter.everything() ? std::vector<std::int32_t>() : passing(before);
+  const std::vector<std::int32_t> fresh = passing(before);
   const int added = static_cast<int>(m_filter.everything() ? now - before : fresh.size());
   if (added > 0) beginInsertRows({}, m_count, m_count + added - 1);
   m_rows.insert(m_rows.end(), fresh.begin(), fresh.end());
@@ -124,9 +123,13 @@ void LedgerModel::setFilter(const LedgerFilter& filter) {
   beginResetModel();
   m_filter = filter;
   matchVocabulary();
-  m_rows = filter.everything() ? std::vector<std::int32_t>() : passing(0);
-  m_count = static_cast<int>(filter.everything() ? (m_snapshot ? m_snapshot->ledger.size() : 0) : m_rows.size());
+  refill();
   endResetModel();
+}
+
+void LedgerModel::refill() {
+  m_rows = passing(0);
+  m_count = static_cast<int>(m_filter.everything() ? m_position.size() : m_rows.size());
 }
 
 void LedgerModel::setBrightness(std::shared_ptr<const Tile> tile) {
@@ -173,11 +176,9 @@ bool LedgerModel::passes(const LedgerRow& row, std::int32_t id) const {
 
 std::vector<std::int32_t> LedgerModel::passing(std::size_t from) const {
   std::vector<std::int32_t> out;
-  const std::size_t size = m_snapshot ? m_snapshot->ledger.size() : 0;
-  for (std::size_t i = from; i < size; ++i) {
-    const auto id = static_cast<std::int32_t>(i);
+  const auto size = static_cast<std::int32_t>(m_filter.everything() ? 0 : m_position.size());
+  for (auto id = static_cast<std::int32_t>(from); id < size; ++id)
     if (passes(m_snapshot->ledger[LedgerId(id)], id)) out.push_back(id);
-  }
   return out;
 }
 

@@ -63,7 +63,9 @@ class LedgerModel : public ColumnModel<LedgerLine> {
  private:
   int count() const override { return m_count; }
   LedgerLine line(int row) const override;
+  /// Ids from one on that pass the filter; none without a filter.
   std::vector<std::int32_t> passing(std::size_t from) const;
+  void refill();
   bool passes(const LedgerRow& row, std::int32_t id) const;
   bool hasState(const LedgerRow& row, std::int32_t id) const;
   void matchVocabulary();

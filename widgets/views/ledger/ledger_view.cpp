@@ -67,8 +67,6 @@ void LedgerTableView::makeStrip() {
   connect(find, &QAction::triggered, m_text, [this] { m_text->setFocus(Qt::ShortcutFocusReason); });
 }
 
-bool LedgerTableView::ready() const { return InspectorView::ready() && !m_tiles.waiting(); }
-
 void LedgerTableView::onSnapshot() {
   if (!shown() || shown()->ledger.size() == 0) {
     m_model->setSnapshot(shown());
@@ -97,8 +95,6 @@ void LedgerTableView::sayCount() {
   m_count->setText(at(now) == all ? counted(now, tr("ledger row"), tr("ledger rows"))
                                   : tr("%1 of %2 ledger rows").arg(now).arg(all));
 }
-
-void LedgerTableView::onFocus() { m_table->showRow(m_model->rowOf(context().focus().ledger)); }
 
 QString LedgerTableView::dump() const {
   if (isEmpty() || !shown()) return "ledger: empty\n";

@@ -16,14 +16,14 @@ class LedgerTableView : public InspectorView {
  public:
   LedgerTableView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
-  bool ready() const override;
+  bool ready() const override { return InspectorView::ready() && !m_tiles.waiting(); }
   QString tsv() const override { return m_table->tsv(); }
   LedgerModel& model() { return *m_model; }
   DataTable& table() { return *m_table; }
 
  protected:
   void onSnapshot() override;
-  void onFocus() override;
+  void onFocus() override { m_table->showRow(m_model->rowOf(context().focus().ledger)); }
 
  private:
   void makeStrip();

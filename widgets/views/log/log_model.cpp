@@ -11,7 +11,7 @@ Tone toneOf(int level, Tone calm) {
 }
 }  // namespace
 
-LogModel::LogModel(QObject* parent) : ColumnModel(parent) {
+LogModel::LogModel(QObject* parent) : LineModel(parent) {
   const auto tone = [](Tone calm) { return [calm](const LogLine& line) { return toneOf(line.level, calm); }; };
   add("time", tr("Time"), {}, {"00:00:00.000", 1}, [](const LogLine& line) {
     return line.time.toString(QStringLiteral("HH:mm:ss.zzz"));
@@ -45,10 +45,8 @@ void LogModel::append(LogLine line) {
 }
 
 void LogModel::clear() {
-  beginResetModel();
-  m_lines.clear();
   m_dropped = 0;
-  endResetModel();
+  replace({});
 }
 
 void LogFilter::setLeast(int level) {

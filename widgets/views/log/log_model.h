@@ -4,7 +4,6 @@
 #pragma once
 #include <QDateTime>
 #include <QSortFilterProxyModel>
-#include <deque>
 
 #include "widgets/table/column_model.h"
 
@@ -18,7 +17,7 @@ struct LogLine {
 inline constexpr int kLogLevels = 6;
 QString logLevelName(int level);
 
-class LogModel : public ColumnModel<const LogLine&> {
+class LogModel : public LineModel<LogLine> {
   Q_OBJECT
  public:
   static constexpr int kLimit = 10000;  // lines kept; at the limit the oldest tenth is dropped
@@ -26,13 +25,10 @@ class LogModel : public ColumnModel<const LogLine&> {
   explicit LogModel(QObject* parent = nullptr);
   void append(LogLine line);
   void clear();
-  const LogLine& line(int row) const override { return m_lines[static_cast<std::size_t>(row)]; }
+  using LineModel::line;
   qint64 dropped() const { return m_dropped; }
 
  private:
-  int count() const override { return static_cast<int>(m_lines.size()); }
-
-  std::deque<LogLine> m_lines;
   qint64 m_dropped = 0;
 };
 

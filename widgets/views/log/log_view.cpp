@@ -27,29 +27,28 @@ LogView::LogView(InspectorContext& context, QWidget* parent)
 
 void LogView::makeStrip() {
   stripLabel(tr("At least"));
-  m_level = new QComboBox(this);
-  for (int level = 0; level < kLogLevels; ++level) m_level->addItem(logLevelName(level));
-  m_level->setCurrentIndex(2);
+  auto* levels = new QComboBox(this);
+  for (int level = 0; level < kLogLevels; ++level) levels->addItem(logLevelName(level));
+  levels->setCurrentIndex(2);
   m_filter->setLeast(2);
-  m_level->setAccessibleName(tr("Least level"));
-  m_level->setToolTip(tr("Show lines of this level and above"));
-  strip()->addWidget(m_level);
-  m_search = stripFilter(tr("Search (/)"), tr("Search the log"), tr("Show lines that contain this text"), 1);
-  m_search->setMinimumWidth(110);
-  m_search->setMaximumWidth(260);
+  levels->setAccessibleName(tr("Least level"));
+  levels->setToolTip(tr("Show lines of this level and above"));
+  strip()->addWidget(levels);
+  QLineEdit* search = stripFilter(tr("Search (/)"), tr("Search the log"), tr("Show lines that contain this text"), 1);
+  search->setMinimumWidth(110);
+  search->setMaximumWidth(260);
   m_count = stripLabel({});
   strip()->addStretch(1);
   m_follow = stripTool(tr("Follow"), tr("Keep the newest line visible; scrolling up turns this off"));
   m_follow->setCheckable(true);
   m_follow->setChecked(true);
   m_clear = stripTool(tr("Clear"), tr("Clear the lines in this view; the log file is not changed"));
-  connect(m_level, &QComboBox::currentIndexChanged, this, [this](int level) { m_filter->setLeast(level), refresh(); });
-  connect(m_search, &QLineEdit::textChanged, this,
-          [this](const QString& text) { m_filter->setNeedle(text), refresh(); });
-  addOption("search", m_search);
+  connect(levels, &QComboBox::currentIndexChanged, this, [this](int level) { m_filter->setLeast(level), refresh(); });
+  connect(search, &QLineEdit::textChanged, this, [this](const QString& text) { m_filter->setNeedle(text), refresh(); });
+  addOption("search", search);
   connect(m_clear, &QToolButton::clicked, this, &LogView::clear);
   QAction* find = addViewAction(tr("Search"), tr("Go to the search field"), QKeySequence(QStringLiteral("/")));
-  connect(find, &QAction::triggered, m_search, qOverload<>(&QWidget::setFocus));
+  connect(find, &QAction::triggered, search, qOverload<>(&QWidget::setFocus));
 }
 
 void LogView::makeTable() {
@@ -101,8 +100,6 @@ QString LogView::dump() const {
   }
   return text;
 }
-
-QString LogView::tsv() const { return m_filter->rowCount() ? m_table->tsv() : QString(); }
 
 }  // namespace kvlab
 

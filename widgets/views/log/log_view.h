@@ -15,7 +15,7 @@ class LogView : public InspectorView {
  public:
   LogView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
-  QString tsv() const override;
+  QString tsv() const override { return m_filter->rowCount() ? m_table->tsv() : QString(); }
   /// Sets the clock for times of new lines, for tests.
   void setClock(std::function<QDateTime()> clock) { m_clock = std::move(clock); }
   void append(int level, const QString& text);
@@ -33,8 +33,6 @@ class LogView : public InspectorView {
   LogModel* m_model;
   LogFilter* m_filter;
   DataTable* m_table = nullptr;
-  QComboBox* m_level = nullptr;
-  QLineEdit* m_search = nullptr;
   QToolButton *m_follow = nullptr, *m_clear = nullptr;
   QLabel* m_count = nullptr;
   std::function<QDateTime()> m_clock;

@@ -31,6 +31,7 @@ struct MapPicture {
   SnapshotPtr snapshot;
 
   Quantity quantity() const { return tile->request.quantity; }
+  float value(int layer, int position) const { return tile->values[at(layer) * at(tile->positions) + at(position)]; }
 };
 
 /// Makes the picture with one pass over the tile and one over the context.

@@ -218,22 +218,9 @@ QString MapView::dump() const {
 }
 
 QString MapView::tsv() const {
-  const MapPicture* picture = m_canvas->picture();
-  if (!picture) return {};
-  const Tile& tile = *picture->tile;
-  QStringList head{"position", "ledger", "token"};
-  for (int l = 0; l < tile.layers; ++l) head << QString("layer %1").arg(layerText(*picture->snapshot, CacheLayer(l)));
-  QString out = tsvLine(head);
-  for (int p = 0; p < std::min(tile.positions, picture->snapshot->length()); ++p) {
-    const LedgerId id = picture->snapshot->context[at(p)];
-    QStringList cells{QString::number(p), QString::number(id.value()), tokenText(*picture->snapshot, id)};
-    for (int l = 0; l < tile.layers; ++l) {
-      const float value = tile.values[at(l) * at(tile.positions) + at(p)];
-      cells << (std::isnan(value) ? QString() : QString::number(static_cast<double>(value)));
-    }
-    out += tsvLine(cells);
-  }
-  return out;
+  return m_canvas->tsv(
+      [this](int line) { return QString("layer %1").arg(layerText(*m_canvas->picture()->snapshot, CacheLayer(line))); },
+      [this](CanvasCell cell) { return m_canvas->picture()->value(cell.line, cell.item); });
 }
 
 }  // namespace kvlab

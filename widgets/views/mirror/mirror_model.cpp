@@ -3,10 +3,127 @@
 
 #include <algorithm>
 
+#include "widgets/base/alignment_lamp.h"
+#include "widgets/base/finding_marks.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/base/layer_text.h"
 
 namespace kvlab {
+namespace {
+std::vector<std::int32_t> positionsOf(const Snapshot& s) {
+  std::vector<std::int32_t> position(s.ledger.size(), -1);
+  for (std::size_t p = 0; p < s.context.size(); ++p)
+    if (s.ledger.contains(s.context[p])) position[at(s.context[p].value())] = static_cast<std::int32_t>(p);
+  return position;
+}
+
+/// Context position of a ledger row; -1 = not in the context.
+std::int32_t positionOf(LedgerId id, const std::vector<std::int32_t>& positions) {
+  return id.value() >= 0 && at(id.value()) < positions.size() ? positions[at(id.value())] : -1;
+}
+
+/// True for the smallest set of values whose removal leaves the rest ascending (the complement of a longest increasing
+/// subsequence; negative values do not count).
+std::vector<bool> outOfOrder(const std::vector<std::int32_t>& values) {
+  std::vector<bool> out(values.size(), false);
+  if (std::is_sorted(values.begin(), values.end())) return out;
+  std::vector<std::size_t> tails;  // index of the smallest end of a run of each length
+  std::vector<std::size_t> before(values.size(), SIZE_MAX);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] < 0) continue;
+    const auto at = std::lower_bound(tails.begin(), tails.end(), i,
+                                     [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+    if (at != tails.begin()) before[i] = *(at - 1);
+    if (at == tails.end()) tails.push_back(i);
+    else *at = i;
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) out[i] = values[i] >= 0;
+  for (std::size_t i = tails.empty() ? SIZE_MAX : tails.back(); i != SIZE_MAX; i = before[i]) out[i] = false;
+  return out;
+}
+
+void checkOrder(MirrorLayer& out, const std::vector<std::int32_t>& position) {
+  const ResidencyView& map = *out.map;
+  std::vector<std::int32_t> places;
+  for (LedgerId id : map.ledger) places.push_back(positionOf(id, position));
+  const std::vector<bool> wrong = outOfOrder(places);
+  for (std::size_t i = 0; i < map.size(); ++i) {
+    const std::int32_t p = places[i];
+    const auto index = static_cast<std::int32_t>(i);
+    if (p < 0) {
+      out.findings.push_back(
+          {index, -1,
+           MirrorModel::tr("points at ledger row %1, which is in no context position").arg(map.ledger[i].value())});
+      continue;
+    }
+    auto& first = out.indexOf[at(p)];
+    if (first >= 0)
+      out.findings.push_back(
+          {index, p, MirrorModel::tr("a second row of this position: index %1 is the first").arg(first)});
+    else first = index;
+    if (!wrong[i]) continue;
+    const QString left = i > 0 ? QString::number(places[i - 1]) : QStringLiteral("–");
+    const QString right = i + 1 < places.size() ? QString::number(places[i + 1]) : QStringLiteral("–");
+    out.findings.push_back(
+        {index, p, MirrorModel::tr("out of order: its neighbours belong to positions %1 and %2").arg(left, right)});
+  }
+}
+
+void checkPhases(MirrorLayer& out, const std::vector<std::int32_t>& position) {
+  const ResidencyView& map = *out.map;
+  for (std::size_t i = 1; i < map.size(); ++i) {
+    if (map.phase(i) > map.phase(i - 1)) continue;
+    out.findings.push_back({static_cast<std::int32_t>(i), positionOf(map.ledger[i], position),
+                            MirrorModel::tr("phase %1 is not above the one before it, %2")
+                                .arg(map.phase(i).value())
+                                .arg(map.phase(i - 1).value())});
+  }
+}
+
+void checkSlots(MirrorLayer& out, const std::vector<std::int32_t>& position) {
+  const ResidencyView& map = *out.map;
+  std::int32_t highest = -1;
+  for (Slot slot : map.residentSlots()) highest = std::max(highest, slot.value());
+  std::vector<std::int32_t> owner(at(highest + 1), -1);
+  for (std::size_t i = at(map.first); i < map.size(); ++i) {
+    const std::int32_t p = positionOf(map.ledger[i], position);
+    if (map.slotOf[i].value() < 0) {
+      out.findings.push_back({static_cast<std::int32_t>(i), p, MirrorModel::tr("has no slot")});
+      continue;
+    }
+    auto& first = owner[at(map.slotOf[i].value())];
+    if (first >= 0)
+      out.findings.push_back({static_cast<std::int32_t>(i), p,
+                              MirrorModel::tr("shares slot %1 with index %2").arg(map.slotOf[i].value()).arg(first)});
+    first = static_cast<std::int32_t>(i);
+  }
+}
+
+void addFindings(MirrorLayer& out, const Snapshot& s, CacheLayer layer) {
+  for (const Finding& one : s.alignment.findings) {
+    const Violation& v = one.violation;
+    if (!v.layer || *v.layer != layer || !v.index || v.index->value() < 0 || at(v.index->value()) >= out.map->size())
+      continue;
+    out.findings.push_back({v.index->value(), findingPosition(s, one), findingText(one)});
+  }
+}
+}  // namespace
+
+MirrorLayer mirrorOf(const Snapshot& s, CacheLayer layer) {
+  MirrorLayer out;
+  out.indexOf.assign(s.context.size(), -1);
+  const auto l = at(std::max(0, layer.value()));
+  if (l >= s.layers.size() || !s.layers[l]) return out;
+  out.map = s.layers[l].get();
+  const std::vector<std::int32_t> position = positionsOf(s);
+  checkOrder(out, position);
+  checkPhases(out, position);
+  checkSlots(out, position);
+  addFindings(out, s, layer);
+  std::stable_sort(out.findings.begin(), out.findings.end(),
+                   [](const auto& a, const auto& b) { return a.index < b.index; });
+  return out;
+}
 
 MirrorModel::MirrorModel(QObject* parent) : ColumnModel(parent) {
   withLines(Qt::ToolTipRole,
@@ -125,9 +242,7 @@ void MirrorModel::checkTag(MirrorLayer& mirror, std::int32_t index, std::uint64_
   if (!mirror.map || index < 0 || at(index) >= mirror.map->size()) return;
   const LedgerId expected = mirror.map->ledger[at(index)];
   if (static_cast<std::uint64_t>(expected.value()) == tag) return;
-  const auto at = std::find(m_snapshot->context.begin(), m_snapshot->context.end(), expected);
-  const bool inside = at != m_snapshot->context.end();
-  mirror.findings.push_back({index, inside ? static_cast<std::int32_t>(at - m_snapshot->context.begin()) : -1,
+  mirror.findings.push_back({index, placeIn(*m_snapshot, expected, -1),
                              tag < m_snapshot->ledger.size() ? tr("tag: the row was written for ledger row %1").arg(tag)
                                                              : tr("tag: %1 is no row of the ledger").arg(tag)});
 }
@@ -145,8 +260,6 @@ MirrorModel::Line MirrorModel::line(int row) const {
   const auto orphan = at(row - positions);
   return orphan < m_orphans.size() ? m_orphans[orphan] : Line{};
 }
-
-std::int32_t MirrorModel::positionOf(int row) const { return line(row).position; }
 
 int MirrorModel::rowOf(std::int32_t position) const {
   if (position < 0 || !m_snapshot || position >= m_snapshot->length()) return -1;
@@ -183,8 +296,6 @@ bool MirrorModel::hasRow(const Line& line, std::size_t layer) const {
   const std::int32_t index = indexAt(line, layer);
   return index >= 0 && m_mirrors[layer].map->has(at(index));
 }
-
-QString MirrorModel::findingsOf(int row) const { return findings(line(row)).join("; "); }
 
 LedgerId MirrorModel::idOf(const Line& line) const {
   if (line.position >= 0) return m_snapshot->context[at(line.position)];

@@ -7,10 +7,28 @@
 #include <QStringList>
 #include <map>
 
+#include "core/api/snapshot.h"
 #include "widgets/table/column_model.h"
-#include "widgets/views/mirror/mirror_lines.h"
 
 namespace kvlab {
+
+/// An error in a row of a layer's map.
+struct MirrorFinding {
+  std::int32_t index = -1;     // index in the layer's map
+  std::int32_t position = -1;  // context position of its ledger row; -1 = not in the context
+  QString what;                // "out of order: the row before it stands at position 53"
+};
+
+struct MirrorLayer {
+  std::vector<std::int32_t> indexOf;    // [positions], index in the map; -1 = not resident
+  std::vector<MirrorFinding> findings;  // ascending by index
+  const ResidencyView* map = nullptr;   // owned by the snapshot
+};
+
+/// Matches the cache with its mirror: checks the map's order, its phases and its slots against the context, and adds
+/// the findings of the engine's checks in this layer. A pure function, any thread; cost: a few passes over context and
+/// map.
+MirrorLayer mirrorOf(const Snapshot& snapshot, CacheLayer layer);
 
 /// One line: a context position, or a cache row outside the context (orphan).
 struct MirrorLine {
@@ -30,12 +48,12 @@ class MirrorModel : public ColumnModel<MirrorLine> {
   void setTags(CacheLayer layer, const std::map<std::int32_t, std::uint64_t>& tags);
 
   /// Context position of a line; -1 for an orphan.
-  std::int32_t positionOf(int row) const;
+  std::int32_t positionOf(int row) const { return line(row).position; }
   int rowOf(std::int32_t position) const;  // -1 = filtered out
   /// Number of lines with findings, and the next one after `row` (with wrap-around; -1 = none).
   int badCount() const { return static_cast<int>(m_bad.size()); }
   int nextBad(int row) const;
-  QString findingsOf(int row) const;
+  QString findingsOf(int row) const { return findings(line(row)).join("; "); }
   const std::vector<CacheLayer>& layers() const { return m_layers; }
   /// Map indices of a layer that lines [first, last] show: {begin, end}; {0, 0} if none.
   std::pair<std::int32_t, std::int32_t> indices(std::size_t layer, int first, int last) const;

@@ -57,8 +57,6 @@ void MirrorView::makeStrip() {
   connect(next, &QAction::triggered, this, &MirrorView::goToNextBad);
 }
 
-bool MirrorView::ready() const { return InspectorView::ready() && !m_ask.waiting() && !m_askTags.isActive(); }
-
 std::vector<CacheLayer> MirrorView::chosenLayers() const {
   const int count = shown() && shown()->info ? shown()->info->cacheLayers.count() : 0;
   std::vector<CacheLayer> out;
@@ -185,8 +183,6 @@ void MirrorView::onFocus() {
   m_table->showRow(m_model->rowOf(context().focus().position.value()));
   sayState();
 }
-
-void MirrorView::onTheme() { sayState(); }
 
 QString MirrorView::dump() const {
   if (isEmpty() || !shown()) return "mirror: empty\n";

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "widgets/table/lamp_delegate.h"
+#include "widgets/table/lamp.h"
 
 #include <QPainter>
 
 namespace kvlab {
 namespace {
-constexpr int kLampRoom = 20;
-
 void paintSign(QPainter& painter, QPointF c, double r, bool good) {
   if (good) {
     painter.drawPolyline(QPolygonF(
@@ -43,21 +41,6 @@ void paintLamp(QPainter& painter, QPointF centre, double radius, bool good, cons
       QPen(theme.dark ? theme.sunken : theme.surface, radius / 3.4, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
   paintSign(painter, centre, radius, good);
   painter.restore();
-}
-
-void LampDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
-  if (index.column() != 0) return DataDelegate::paint(painter, option, index);
-  const auto theme = Theme::current();
-  const bool bad = index.data(kBadRole).toBool();
-  if (bad) painter->fillRect(option.rect, Theme::mix(theme->surface, theme->error, 0.16));
-  if (option.state & QStyle::State_Selected)
-    painter->fillRect(option.rect, bad ? Theme::mix(theme->selection, theme->error, 0.3) : theme->selection);
-  const QPointF centre(option.rect.left() + 14, option.rect.center().y() + 0.5);
-  if (index.data(kToneRole).toInt() == static_cast<int>(Tone::Faint)) paintRing(*painter, centre, *theme);
-  else paintLamp(*painter, centre, 6, !bad, *theme);
-  painter->setFont(theme->ui);
-  painter->setPen(bad ? theme->error : theme->muted);
-  painter->drawText(option.rect.adjusted(kLampRoom + 6, 0, 0, 0), Qt::AlignVCenter, index.data().toString());
 }
 
 }  // namespace kvlab
