@@ -123,28 +123,20 @@ std::span<const Verb> noteVerbs() {
   constexpr std::int64_t kMostTick = std::int64_t{1} << 40;
   const ArgInfo id = arg::integer("id", 0, kMostId);
   static const Verb kVerbs[] = {
-      {{"note",
-        {arg::text("text").orElse(""), arg::integer("tick", 0, kMostTick).orNone(), layerArg().orNone(), headArg(),
-         arg::integer("ledger", 0, kMostId).orNone()},
-        "Writes a note at a tick of this branch, the present one unless given, and where it applies at a layer, a KV "
-        "head and a row of the ledger; without text it is a bookmark. Notes are no part of a state: undo leaves them "
-        "alone. Captures keep them, and forks have them.",
-        "Note",
-        Effect::Marks},
+      {verb::marks("note",
+                   {arg::text("text").orElse(""), arg::integer("tick", 0, kMostTick).orNone(), layerArg().orNone(),
+                    headArg(), arg::integer("ledger", 0, kMostId).orNone()},
+                   "Writes a note at a tick of this branch, the present one unless given, and where it applies at a "
+                   "layer, a KV head and a row of the ledger; without text it is a bookmark. Notes are no part of a "
+                   "state: undo leaves them alone. Captures keep them, and forks have them.",
+                   "Note"),
        noteVerb},
-      {{"changeNote", {id, arg::text("text")}, "Gives a note another text.", "Note", Effect::Marks}, changeNote},
-      {{"clearNotes",
-        {id.orNone()},
-        "Removes all notes, or the one with this id, and gives those that are left.",
-        "Note[]",
-        Effect::Marks},
+      {verb::marks("changeNote", {id, arg::text("text")}, "Gives a note another text.", "Note"), changeNote},
+      {verb::marks("clearNotes", {id.orNone()},
+                   "Removes all notes, or the one with this id, and gives those that are left.", "Note[]"),
        clearNotes},
-      {{"gotoNote",
-        {id},
-        "Goes to the state of a note, on whichever branch; the future stays as a named branch.",
-        "Where",
-        Effect::Travels,
-        InLanes::Refused},
+      {verb::travels("gotoNote", {id},
+                     "Goes to the state of a note, on whichever branch; the future stays as a named branch.", "Where"),
        goToNote},
   };
   return kVerbs;

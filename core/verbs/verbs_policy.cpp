@@ -75,26 +75,19 @@ Result<json> policiesVerb(const Session& session, VerbArgs&) {
 
 std::span<const Verb> policyVerbs() {
   static const Verb kVerbs[] = {
-      {{"measureLifespans",
-        {arg::integer("points", 0, 1 << 20).orElse(400)},
-        "Compares lifespans of rows without eviction with those that gates predicted: R2 and calibration per layer and "
-        "KV head. It makes one fresh pass in which nothing is evicted, as recordLifespans does. lifespans keeps at "
-        "most so many points of each head.",
-        "LifespanFigures",
-        Effect::Measures},
+      {verb::measures("measureLifespans", {arg::integer("points", 0, 1 << 20).orElse(400)},
+                      "Compares lifespans of rows without eviction with those that gates predicted: R2 and calibration "
+                      "per layer and KV head. It makes one fresh pass in which nothing is evicted, as recordLifespans "
+                      "does. lifespans keeps at most so many points of each head.",
+                      "LifespanFigures"),
        measureLifespansVerb},
-      {{"lifespans",
-        {arg::integer("since", 0, (std::int64_t{1} << 53) - 1).orElse(0)},
-        "Gives the last measurement with the points to draw, as the view Policy does; null before the first. Where the "
-        "measurement has the serial number since, the answer is that number alone.",
-        "LifespanFigures | { serial: number } | null",
-        Effect::Reads},
+      {verb::reads("lifespans", {arg::integer("since", 0, (std::int64_t{1} << 53) - 1).orElse(0)},
+                   "Gives the last measurement with the points to draw, as the view Policy does; null before the "
+                   "first. Where the measurement has the serial number since, the answer is that number alone.",
+                   "LifespanFigures | { serial: number } | null"),
        lifespansVerb},
-      {{"policies",
-        {},
-        "Tells what each layer's policy was asked to keep, and what it evicted.",
-        "PolicyAudit",
-        Effect::Reads},
+      {verb::reads("policies", {}, "Tells what each layer's policy was asked to keep, and what it evicted.",
+                   "PolicyAudit"),
        policiesVerb},
   };
   return kVerbs;

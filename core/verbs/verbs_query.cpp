@@ -67,21 +67,16 @@ Result<json> valueVerb(Session& session, VerbArgs& in) {
 
 std::span<const Verb> queryVerbs() {
   static const Verb kVerbs[] = {
-      {{"tokenise", {arg::text("text")}, "Gives the token ids of a text.", "number[]", Effect::Reads}, tokenise},
-      {{"detokenise", {arg::tokens("ids", 0)}, "Gives the text of token ids.", "string", Effect::Reads}, detokenise},
-      {{"logits", {}, "Gives the logits of the next token.", "number[]", Effect::Measures}, logits},
-      {{"value",
-        {arg::text("expression")},
-        "Gives the value of an expression now: a number, true or false, or a text; null where it is not known. Facts "
-        "of a tick speak of the commit that led here.",
-        "number | boolean | string | null",
-        Effect::Measures},
+      {verb::reads("tokenise", {arg::text("text")}, "Gives the token ids of a text.", "number[]"), tokenise},
+      {verb::reads("detokenise", {arg::tokens("ids", 0)}, "Gives the text of token ids.", "string"), detokenise},
+      {verb::measures("logits", {}, "Gives the logits of the next token.", "number[]"), logits},
+      {verb::measures("value", {arg::text("expression")},
+                      "Gives the value of an expression now: a number, true or false, or a text; null where it is not "
+                      "known. Facts of a tick speak of the commit that led here.",
+                      "number | boolean | string | null"),
        valueVerb},
-      {{"drift",
-        {arg::flag("rows", false)},
-        "Compares the live rows with a rebuild, by layer; with rows also each row.",
-        "Drift",
-        Effect::Measures},
+      {verb::measures("drift", {arg::flag("rows", false)},
+                      "Compares the live rows with a rebuild, by layer; with rows also each row.", "Drift"),
        driftVerb},
   };
   return kVerbs;

@@ -157,44 +157,39 @@ Result<json> knockOutVerb(Session& session, VerbArgs& in) {
 
 std::span<const Verb> rowVerbs() {
   static const Verb kVerbs[] = {
-      {{"attention",
-        {layerArg(), headArg()},
-        "Gives the attention of the newest token by query head and row.",
-        "number[][]",
-        Effect::Measures},
+      {verb::measures("attention", {layerArg(), headArg()},
+                      "Gives the attention of the newest token by query head and row.", "number[][]"),
        attention},
-      {{"attentionMatrix",
-        {layerArg(), arg::integer("head", 0, kMostLayer).orNone(), arg::integer("begin", 0, kMostId).orNone(),
-         arg::integer("end", 0, kMostId).orNone(), headArg(), arg::flag("packed", false)},
-        "Gives the attention of the tokens at positions begin (the newest unless given) to end over the resident rows "
-        "of a layer, by query head: of one head, or of all. A pass for each query, which changes nothing, computes it. "
-        "The call gives at most 4 194 304 values. With packed they come as bytes, 4 per value.",
-        "AttentionMatrix",
-        Effect::Measures},
+      {verb::measures(
+           "attentionMatrix",
+           {layerArg(), arg::integer("head", 0, kMostLayer).orNone(), arg::integer("begin", 0, kMostId).orNone(),
+            arg::integer("end", 0, kMostId).orNone(), headArg(), arg::flag("packed", false)},
+           "Gives the attention of the tokens at positions begin (the newest unless given) to end over the resident "
+           "rows of a layer, by query head: of one head, or of all. A pass for each query, which changes nothing, "
+           "computes it. The call gives at most 4 194 304 values. With packed they come as bytes, 4 per value.",
+           "AttentionMatrix"),
        attentionOfQueries},
-      {{"row",
-        {layerArg(), arg::integer("index", 0, kMostId), arg::text("which", {"k", "v", "both"}).orElse("k"),
-         arg::flag("rotated", false), headArg(), arg::text("compare", {kRebuild, kBefore}).orNone()},
-        "Gives K or V of one row, or both, also beside what a rebuild computes (a pass over the context) or what the "
-        "state before the last change held.",
-        "StoredRow",
-        Effect::Measures},
+      {verb::measures(
+           "row",
+           {layerArg(), arg::integer("index", 0, kMostId), arg::text("which", {"k", "v", "both"}).orElse("k"),
+            arg::flag("rotated", false), headArg(), arg::text("compare", {kRebuild, kBefore}).orNone()},
+           "Gives K or V of one row, or both, also beside what a rebuild computes (a pass over the context) or what "
+           "the state before the last change held.",
+           "StoredRow"),
        row},
-      {{"why",
-        {arg::integer("ledger", 0, kMostId), layerArg().orNone(), headArg()},
-        "Finds the command that made a row differ from what a rebuild would compute, in a layer, or else in the last "
-        "one where it differs; the cause is null for an exact row.",
-        "RowCause",
-        Effect::Measures},
+      {verb::measures("why", {arg::integer("ledger", 0, kMostId), layerArg().orNone(), headArg()},
+                      "Finds the command that made a row differ from what a rebuild would compute, in a layer, or else "
+                      "in the last one where it differs; the cause is null for an exact row.",
+                      "RowCause"),
        whyVerb},
-      {{"knockOut",
-        {arg::of("ledger", ArgType::LedgerIds), arg::flag("rebuild", false), arg::integer("k", 1, kMostId).orElse(10)},
-        "Tells what the next token would be without some rows, in a fork: log probabilities of the likeliest tokens "
-        "and the KL divergence. The rows leave all layers, and later rows keep what they took from them; with rebuild "
-        "the tokens leave the text, and all rows are computed again. Attention tells where a query looked, this verb "
-        "what came of it.",
-        "KnockOut",
-        Effect::Measures},
+      {verb::measures("knockOut",
+                      {arg::of("ledger", ArgType::LedgerIds), arg::flag("rebuild", false),
+                       arg::integer("k", 1, kMostId).orElse(10)},
+                      "Tells what the next token would be without some rows, in a fork: log probabilities of the "
+                      "likeliest tokens and the KL divergence. The rows leave all layers, and later rows keep what "
+                      "they took from them; with rebuild the tokens leave the text, and all rows are computed again. "
+                      "Attention tells where a query looked, this verb what came of it.",
+                      "KnockOut"),
        knockOutVerb},
   };
   return kVerbs;

@@ -129,36 +129,29 @@ Result<json> bytes(const Session& session, VerbArgs&) {
 
 std::span<const Verb> storageVerbs() {
   static const Verb kVerbs[] = {
-      {{"ring",
-        {layerArg(), headArg()},
-        "Gives the ring of a layer: pointer, head, offset, wraps and named views; null where the layer is not stored "
-        "as a ring.",
-        "Ring | null",
-        Effect::Reads},
+      {verb::reads("ring", {layerArg(), headArg()},
+                   "Gives the ring of a layer: pointer, head, offset, wraps and named views; null where the layer is "
+                   "not stored as a ring.",
+                   "Ring | null"),
        ring},
-      {{"storage",
-        {layerArg(), arg::flag("free", false), headArg()},
-        "Tells how a layer's rows are stored: layout, formats, slots, bytes, ring and pages; with free also the free "
-        "slots.",
-        "LayerStorage",
-        Effect::Reads},
+      {verb::reads("storage", {layerArg(), arg::flag("free", false), headArg()},
+                   "Tells how a layer's rows are stored: layout, formats, slots, bytes, ring and pages; with free also "
+                   "the free slots.",
+                   "LayerStorage"),
        storage},
-      {{"quantisation",
-        {arg::flag("rows", false), arg::flag("packed", false), rowTypeArg("k"), rowTypeArg("v")},
-        "Measures the error of stored rows by layer in a pass over all rows, for K and for V; for keys also as "
-        "attention logits. With rows there is also one value per position, null where a layer has no row; with packed "
-        "these columns come as bytes, 4 per row, as the window takes them. With types k and v the figures are as they "
-        "would be in these types, which are tried on rows of the pass: the session does not change, and counts are "
-        "those of the pass.",
-        "LayerQuantisation[]",
-        Effect::Measures},
+      {verb::measures("quantisation",
+                      {arg::flag("rows", false), arg::flag("packed", false), rowTypeArg("k"), rowTypeArg("v")},
+                      "Measures the error of stored rows by layer in a pass over all rows, for K and for V; for keys "
+                      "also as attention logits. With rows there is also one value per position, null where a layer "
+                      "has no row; with packed these columns come as bytes, 4 per row, as the window takes them. With "
+                      "types k and v the figures are as they would be in these types, which are tried on rows of the "
+                      "pass: the session does not change, and counts are those of the pass.",
+                      "LayerQuantisation[]"),
        quantisation},
-      {{"bytes",
-        {},
-        "Counts bytes of rows: live, allocated at capacity, reserved with history, moved by the last commit; and the "
-        "memory behind them.",
-        "MemoryBytes",
-        Effect::Reads},
+      {verb::reads("bytes", {},
+                   "Counts bytes of rows: live, allocated at capacity, reserved with history, moved by the last "
+                   "commit; and the memory behind them.",
+                   "MemoryBytes"),
        bytes},
   };
   return kVerbs;

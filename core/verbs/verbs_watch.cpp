@@ -42,18 +42,13 @@ Result<json> clearWatches(Session& session, VerbArgs& in) {
 
 std::span<const Verb> watchVerbs() {
   static const Verb kVerbs[] = {
-      {{"watch",
-        {arg::text("expression")},
-        "Adds an expression whose value is published, and shown in the window, with every state from now on. The "
-        "answer lists all watches. Forks have them too.",
-        "Watch[]",
-        Effect::Marks},
+      {verb::marks("watch", {arg::text("expression")},
+                   "Adds an expression whose value is published, and shown in the window, with every state from now "
+                   "on. The answer lists all watches. Forks have them too.",
+                   "Watch[]"),
        addWatch},
-      {{"clearWatches",
-        {arg::integer("id", 0, kMostId).orNone()},
-        "Removes all watches, or the one with this id.",
-        "Watch[]",
-        Effect::Marks},
+      {verb::marks("clearWatches", {arg::integer("id", 0, kMostId).orNone()},
+                   "Removes all watches, or the one with this id.", "Watch[]"),
        clearWatches},
   };
   return kVerbs;
