@@ -42,9 +42,10 @@
       remedy: "parse it without a reviver, and change the value behind that" });
   };
 
-  function native(text) {
+  // `refuses` says of the code of an error whether a model, a file or a back end was refused.
+  function native(text, refuses) {
     const answer = JSON.parse(text);
-    if (answer.error) fail(answer.error);
+    if (answer.error) fail(refuses ? Object.assign(answer.error, { refused: refuses(answer.error.code) }) : answer.error);
     return answer.value;
   }
 
@@ -291,10 +292,10 @@
     batch(session, size, options = {}) {
       return new Batch(several(session, "batch was", "lab.batch(s, 4)", "batchOpen", Object.assign({}, options, { size })));
     },
-    open(manifest = {}) { return new Session(native(host.open(pack({ manifest })))); },
-    openCapture(path) { return new Session(native(host.open(pack({ capture: path })))); },
+    open(manifest = {}) { return new Session(native(host.open(pack({ manifest })), () => true)); },
+    openCapture(path) { return new Session(native(host.open(pack({ capture: path })), () => true)); },
     /** Runs a sweep (core/experiment/sweep_spec.h): an object, or the name of a file. */
-    sweep(spec, options = {}) { return native(host.sweep(pack({ spec, options }))); },
+    sweep(spec, options = {}) { return native(host.sweep(pack({ spec, options })), (code) => code !== "cancelled" && code !== "bad_argument"); },
     /** Text of a file; "resource:demo/story.txt" is one that comes with the program. */
     readText(path) { return native(host.readText(String(path))); },
     /** Writes a file whole or not at all; relative paths go to --out. */

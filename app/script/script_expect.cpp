@@ -79,11 +79,6 @@ QList<QRegularExpression> patternsOf(VerbArgs& in) {
 
 }  // namespace
 
-Result<Json> ScriptCalls::viewSize(VerbArgs& in) {
-  const Status sized = m_window.setSize(sizeOf(in));
-  return sized ? Result<Json>(Json()) : Result<Json>(sized.error());
-}
-
 /// The picture that `options` describe, once the view shows the current tick.
 Result<QImage> ScriptCalls::pictureOf(const QString& what, VerbArgs& options) {
   PictureRequest request;

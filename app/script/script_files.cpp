@@ -40,25 +40,22 @@ Result<QString> shipped(const QString& root, const QString& name) {
 
 }  // namespace
 
-Result<Json> ScriptCalls::readNow(const QString& given) const {
+Result<Json> ScriptCalls::readText(const QString& given) const {
   KV_TRY(isPath("lab.readText", given));
   QString path = QString::fromStdString(resolved(given.toStdString(), false));
-  if (const QString scheme = QStringLiteral("resource:"); given.startsWith(scheme)) {
-    const Result<QString> found = shipped(m_settings.resources, given.mid(scheme.size()));
-    if (!found) return found.error();
-    path = *found;
-  }
+  if (const QString scheme = QStringLiteral("resource:"); given.startsWith(scheme))
+    path = KV_TRY(shipped(m_settings.resources, given.mid(scheme.size())));
   const Result<QByteArray> bytes = readBounded(path, given.toStdString() + " was not read");
   if (!bytes) return fileError("io", bytes.error().what, bytes.error().why, bytes.error().remedy, given);
   return Json(QString::fromUtf8(*bytes).toStdString());
 }
 
-Result<Json> ScriptCalls::writeNow(const QString& given, const QString& text) const {
+Result<Json> ScriptCalls::writeText(const QString& given, const QString& text) const {
   KV_TRY(isPath("lab.writeText", given));
   const QString path = QString::fromStdString(resolved(given.toStdString(), true));
   if (!m_settings.out.isEmpty()) QDir().mkpath(QFileInfo(path).absolutePath());
   const QByteArray bytes = text.toUtf8();
-  if (const Status written = saveFile(path, bytes, given.toStdString()); !written) return written.error();
+  KV_TRY(saveFile(path, bytes, given.toStdString()));
   return Json{{"path", path.toStdString()}, {"bytes", bytes.size()}};
 }
 

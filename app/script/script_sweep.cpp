@@ -7,15 +7,8 @@
 
 namespace kvlab {
 
-QString ScriptCalls::sweep(const QString& request) {
-  auto done = sweepNow(Json::parse(request.toStdString(), nullptr, false));
-  if (done) return answer(done);
-  Json error = done.error().toJson();
-  error["refused"] = done.error().code != "cancelled" && done.error().code != "bad_argument";
-  return QString::fromStdString(Json{{"error", error}}.dump(-1, ' ', false, Json::error_handler_t::replace));
-}
-
-Result<ScriptCalls::Json> ScriptCalls::sweepNow(Json given) {
+Result<ScriptCalls::Json> ScriptCalls::sweep(const QString& text) {
+  Json given = Json::parse(text.toStdString(), nullptr, false);
   Json request = given["options"];
   const auto refused = [](const std::string& why, const char* remedy, const char* field, const Json& value) {
     return Error{"bad_argument", "the sweep was not started", why, remedy, {}, field, value};
@@ -44,13 +37,8 @@ Result<ScriptCalls::Json> ScriptCalls::sweepNow(Json given) {
     if (!out.get<std::string>().empty() || (!own.empty() && !m_settings.out.isEmpty()))
       request["out"] = resolved(out.get<std::string>().empty() ? own : out.get<std::string>(), true);
   }
-  const auto reply = std::make_shared<Answer>();
-  m_window.sweeps().start(request, [reply](const Result<Json>& r) { reply->emplace(r); });
-  const auto stopping = connect(this, &ScriptCalls::stopped, this, [this] { m_window.sweeps().stop(); });
-  wait([reply] { return reply->has_value(); });
-  disconnect(stopping);
-  if (!reply->has_value()) return cancelled();
-  return std::move(**reply);
+  return answered<Json>([&](auto reply) { m_window.sweeps().start(request, reply); },
+                        [this] { m_window.sweeps().stop(); });
 }
 
 }  // namespace kvlab

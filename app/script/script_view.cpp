@@ -21,8 +21,6 @@ ArgInfo options() { return arg::of("options", ArgType::Object).orNone(); }
 
 }  // namespace
 
-Result<Json> ScriptCalls::viewShow(VerbArgs& in) { return done(m_window.views().showView(textOf(in, "id"))); }
-
 Result<Json> ScriptCalls::viewFocus(VerbArgs& in) {
   Json wanted = Json::object();
   for (const char* field : {"tick", "layer", "head", "row", "ledger"})
@@ -30,12 +28,6 @@ Result<Json> ScriptCalls::viewFocus(VerbArgs& in) {
   if (in.has("rows")) wanted["rows"] = in.raw("rows");
   return done(m_window.views().setFocus(wanted));
 }
-
-Result<Json> ScriptCalls::viewSet(VerbArgs& in) {
-  return done(m_window.views().setOptions(textOf(in, "id"), in.raw("options")));
-}
-
-Result<Json> ScriptCalls::viewTheme(VerbArgs& in) { return done(m_window.setTheme(textOf(in, "name"))); }
 
 /// A command that an earlier one keeps from running waits for its end.
 Result<Json> ScriptCalls::viewCommand(VerbArgs& in) {
@@ -47,14 +39,6 @@ Result<Json> ScriptCalls::viewCommand(VerbArgs& in) {
   return done(ran);
 }
 
-Result<Json> ScriptCalls::viewFreezeClock(VerbArgs&) {
-  m_window.freezeClock();
-  return Json();
-}
-
-Result<Json> ScriptCalls::viewList(VerbArgs&) { return Json(m_window.views().viewIds()); }
-Result<Json> ScriptCalls::viewInteractive(VerbArgs&) { return Json(m_window.interactive()); }
-
 Result<Json> ScriptCalls::viewCaption(VerbArgs& in) {
   const QString text = textOf(in, "text");
   const auto resumed = std::make_shared<bool>(false);
@@ -65,17 +49,28 @@ Result<Json> ScriptCalls::viewCaption(VerbArgs& in) {
 }
 
 const ScriptCalls::ViewCall ScriptCalls::kViewCalls[] = {
-    {"show", {arg::text("id")}, &ScriptCalls::viewShow},
+    {"show",
+     {arg::text("id")},
+     [](ScriptCalls& calls, VerbArgs& in) { return done(calls.m_window.views().showView(textOf(in, "id"))); }},
     {"focus",
      {index("tick"), index("layer"), index("head"), index("row"), index("ledger"),
       arg::of("rows", ArgType::List).orNone()},
      &ScriptCalls::viewFocus},
-    {"set", {arg::text("id"), arg::of("options", ArgType::Object)}, &ScriptCalls::viewSet},
-    {"theme", {arg::text("name")}, &ScriptCalls::viewTheme},
+    {"set",
+     {arg::text("id"), arg::of("options", ArgType::Object)},
+     [](ScriptCalls& calls, VerbArgs& in) {
+       return done(calls.m_window.views().setOptions(textOf(in, "id"), in.raw("options")));
+     }},
+    {"theme",
+     {arg::text("name")},
+     [](ScriptCalls& calls, VerbArgs& in) { return done(calls.m_window.setTheme(textOf(in, "name"))); }},
     {"size",
      {arg::integer("width", kLeastPixels, kMostPixels), arg::integer("height", kLeastPixels, kMostPixels)},
-     &ScriptCalls::viewSize},
-    {"freezeClock", {}, &ScriptCalls::viewFreezeClock},
+     [](ScriptCalls& calls, VerbArgs& in) {
+       const auto side = [&](const char* name) { return static_cast<int>(in.integer(name)); };
+       return done(calls.m_window.setSize({side("width"), side("height")}));
+     }},
+    {"freezeClock", {}, [](ScriptCalls& calls, VerbArgs&) { return calls.m_window.freezeClock(), Json(); }},
     {"click",
      {arg::text("id"), arg::number("x", -kMostPixels, kMostPixels), arg::number("y", -kMostPixels, kMostPixels),
       mouseButton(), heldKeys(), arg::flag("twice", false)},
@@ -86,8 +81,8 @@ const ScriptCalls::ViewCall ScriptCalls::kViewCalls[] = {
     {"keys", {arg::text("id"), arg::text("keys")}, &ScriptCalls::viewKeys},
     {"type", {arg::text("id"), arg::text("text")}, &ScriptCalls::viewType},
     {"command", {arg::text("id"), arg::of("args", ArgType::Object).orNone()}, &ScriptCalls::viewCommand},
-    {"list", {}, &ScriptCalls::viewList},
-    {"interactive", {}, &ScriptCalls::viewInteractive},
+    {"list", {}, [](ScriptCalls& calls, VerbArgs&) { return Json(calls.m_window.views().viewIds()); }},
+    {"interactive", {}, [](ScriptCalls& calls, VerbArgs&) { return Json(calls.m_window.interactive()); }},
     {"screenshot", {arg::text("what"), arg::writes("path"), options()}, &ScriptCalls::viewScreenshot},
     {"dump", {arg::text("what")}, &ScriptCalls::viewDump},
     {"expectImage", {arg::text("what"), arg::reads("file"), options()}, &ScriptCalls::expectImage},
@@ -97,16 +92,16 @@ const ScriptCalls::ViewCall ScriptCalls::kViewCalls[] = {
     {"caption", {arg::text("text")}, &ScriptCalls::viewCaption},
 };
 
-QString ScriptCalls::view(const QString& op, const QString& args) {
+Result<Json> ScriptCalls::view(const QString& op, const QString& args) {
   const Json given = Json::parse(args.toStdString(), nullptr, false);
   const auto call =
       std::find_if(std::begin(kViewCalls), std::end(kViewCalls), [&](const ViewCall& each) { return op == each.op; });
   const std::string name = (op.startsWith("expect") ? "" : "view.") + op.toStdString();
   if (call == std::end(kViewCalls))
-    return answer(Error("unsupported", name + " was not called", "there is no such call", "see script_api.d.ts"));
+    return Error("unsupported", name + " was not called", "there is no such call", "see script_api.d.ts");
   VerbArgs in(call->args, given);
-  const Result<Json> result = in.error() ? Result<Json>(*in.error()) : (this->*call->run)(in);
-  return answer(result ? result : VerbArgs::completed(result.error(), name, call->args));
+  const Result<Json> result = in.error() ? Result<Json>(*in.error()) : call->run(*this, in);
+  return result ? result : VerbArgs::completed(result.error(), name, call->args);
 }
 
 }  // namespace kvlab
