@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <sstream>
 
 #include "app/base/read_file.h"
@@ -335,6 +336,13 @@ Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments) 
 
 std::string errorLine(const Error& error) { return "kvlab: error: " + error.text(); }
 
-Exit exitFor(const Error& error) { return error.code == "usage" ? Exit::Usage : Exit::Refused; }
+Exit exitFor(const Error& error) {
+  static const std::map<std::string, Exit> kOthers = {
+      {"usage", Exit::Usage},         {"unknown_model", Exit::Usage},   {"sweep_exists", Exit::Usage},
+      {"train_exists", Exit::Usage},  {"cancelled", Exit::Failed},      {"failed_cells", Exit::Failed},
+      {"fetch_failed", Exit::Failed}, {"training_failed", Exit::Failed}};
+  const auto found = kOthers.find(error.code);
+  return found == kOthers.end() ? Exit::Refused : found->second;
+}
 
 }  // namespace kvlab

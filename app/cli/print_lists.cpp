@@ -55,22 +55,22 @@ void printModel(const json& m) {
 
 }  // namespace
 
-int printList(const CommandLine& line) {
+Exit printList(const CommandLine& line) {
   const NamedList& list = *listNamed(line.list);
   const json rows = list.rows();
   if (line.json) std::cout << rows.dump(2) << "\n";
   else std::cout << (line.markdown ? markdownTable(list, rows) : textTable(list, rows));
-  return static_cast<int>(Exit::Ok);
+  return Exit::Ok;
 }
 
-int printInfo(const CommandLine& line) {
+Exit printInfo(const CommandLine& line) {
   const auto model = describeModel(line.manifest, resourceRoot().toStdString());
   if (!model) return refuse(model.error());
   json backends = listBackends();
   for (json& backend : backends) backend["numerics"] = listNumerics(backend["id"]);
   if (line.json) {
     std::cout << json{{"model", *model}, {"backends", backends}}.dump(2) << "\n";
-    return static_cast<int>(Exit::Ok);
+    return Exit::Ok;
   }
   printModel(*model);
   const auto row = [](const std::string& name, const json& one, const json& text) {
@@ -84,7 +84,7 @@ int printInfo(const CommandLine& line) {
           numerics["available"].get<bool>() ? plainText(numerics["id"])
                                             : plainText(numerics["id"]) + ": " + plainText(numerics["why"]));
   }
-  return static_cast<int>(Exit::Ok);
+  return Exit::Ok;
 }
 
 }  // namespace kvlab

@@ -32,7 +32,7 @@ void printStep(const json& step, bool verify) {
 
 }  // namespace
 
-int printReplay(const CommandLine& line) {
+Exit printReplay(const CommandLine& line) {
   const std::optional<std::int64_t> to = line.to >= 0 ? std::optional<std::int64_t>(line.to) : std::nullopt;
   const auto table = replayTable(line.file, resourceRoot().toStdString(), to, line.verify);
   if (!table) return refuse(table.error());
@@ -43,7 +43,7 @@ int printReplay(const CommandLine& line) {
     std::cerr << "kvlab: " << line.file << ": " << note << std::endl;
   for (const json& step : (*table)["steps"])
     if (step.contains("error")) std::cerr << errorLine(Error::fromJson(step["error"])) << std::endl;
-  return static_cast<int>((*table)["ok"].get<bool>() ? Exit::Ok : Exit::Failed);
+  return (*table)["ok"].get<bool>() ? Exit::Ok : Exit::Failed;
 }
 
 }  // namespace kvlab

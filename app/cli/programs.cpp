@@ -20,9 +20,9 @@ void watchInterrupts() {
 
 bool interrupted() { return came != 0; }
 
-int refuse(const Error& error) {
+Exit refuse(const Error& error) {
   std::cerr << errorLine(error) << std::endl;
-  return static_cast<int>(exitFor(error));
+  return exitFor(error);
 }
 
 bool checkResources() {

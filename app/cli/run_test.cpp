@@ -132,7 +132,7 @@ Status writeReports(const CommandLine& line, const TestReport& report) {
 
 }  // namespace
 
-int runTests(const CommandLine& line, LogRelay& log) {
+Exit runTests(const CommandLine& line, LogRelay& log) {
   const QString path = QDir::cleanPath(QString::fromStdString(line.file));
   const Result<QStringList> files = testFiles(path);
   if (!files) return refuse(files.error());
@@ -147,13 +147,13 @@ int runTests(const CommandLine& line, LogRelay& log) {
                             "run without --filter to see all names"));
   std::cout << summaryLine(report).toStdString() << std::endl;
   if (const Status written = writeReports(line, report); !written) return refuse(written.error());
-  if (report.failures() == 0) return static_cast<int>(Exit::Ok);
+  if (report.failures() == 0) return Exit::Ok;
   std::cerr << errorLine({"expectation_failed", "kvlab test " + line.file,
                           std::to_string(report.failures()) + " of " + std::to_string(report.tests()) +
                               (report.tests() == 1 ? " test failed" : " tests failed"),
                           "look at " + report.out.toStdString() + "/index.html"})
             << std::endl;
-  return static_cast<int>(Exit::Failed);
+  return Exit::Failed;
 }
 
 }  // namespace kvlab
