@@ -88,10 +88,9 @@ Status addKv(json& manifest, const std::string& text) {
 
 Status addNamed(json& manifest, const std::string& key, const std::string& text) {
   if (text.empty()) return ok();
-  const auto named = parseNamed(text, "--" + key);
-  if (!named) return named.error();
-  const bool plain = key == "layout" && named->size() == 1;
-  manifest[key] = plain ? (*named)["name"] : *named;
+  const json named = KV_TRY(parseNamed(text, "--" + key));
+  const bool plain = key == "layout" && named.size() == 1;
+  manifest[key] = plain ? named["name"] : named;
   return ok();
 }
 
@@ -103,11 +102,10 @@ Result<json> buildManifest(const SessionOptions& options) {
                                    {"dtype", options.dtype},
                                    {"position", options.position}})
     if (!value.empty()) manifest[key] = value;
-  for (const Status& added : {addNamed(manifest, "policy", options.policy),
-                              addNamed(manifest, "layout", options.layout), addKv(manifest, options.kv)})
-    if (!added) return added.error();
-  for (const std::string& assignment : options.set)
-    if (const Status set = setKey(manifest, assignment); !set) return set.error();
+  KV_TRY(addNamed(manifest, "policy", options.policy));
+  KV_TRY(addNamed(manifest, "layout", options.layout));
+  KV_TRY(addKv(manifest, options.kv));
+  for (const std::string& assignment : options.set) KV_TRY(setKey(manifest, assignment));
   const auto checked = Manifest::fromJson(manifest);
   if (checked) return manifest;
   Error error = checked.error();

@@ -24,15 +24,14 @@ ReplayOptions optionsOf(std::optional<std::int64_t> to, bool verify) {
 
 Result<std::unique_ptr<Session>> openCaptured(const std::string& path, const std::string& resources,
                                               std::optional<std::int64_t> to, const Progress& progress) {
-  Result<Replay> replay = replayCapture(path, resources, optionsOf(to, false), progress);
-  if (!replay) return replay.error();
-  if (!replay->note.empty()) logWarning(path + ": " + replay->note);
-  if (!replay->ok()) {
-    Error error = *replay->steps.back().error;
-    error.what = path + ": command " + std::to_string(replay->steps.size()) + ": " + error.what;
+  Replay replay = KV_TRY(replayCapture(path, resources, optionsOf(to, false), progress));
+  if (!replay.note.empty()) logWarning(path + ": " + replay.note);
+  if (!replay.ok()) {
+    Error error = *replay.steps.back().error;
+    error.what = path + ": command " + std::to_string(replay.steps.size()) + ": " + error.what;
     return error;
   }
-  return std::move(replay->session);
+  return std::move(replay.session);
 }
 
 namespace {
@@ -86,11 +85,10 @@ Result<RecoveryFacts> recoveryFacts(const std::string& path) {
 
 Result<json> replayTable(const std::string& path, const std::string& resources, std::optional<std::int64_t> to,
                          bool verify) {
-  const Result<Replay> replay = replayCapture(path, resources, optionsOf(to, verify));
-  if (!replay) return replay.error();
+  const Replay replay = KV_TRY(replayCapture(path, resources, optionsOf(to, verify)));
   json steps = json::array();
-  for (const ReplayStep& step : replay->steps) steps.push_back(toJson(step));
-  return json{{"ok", replay->ok()}, {"note", replay->note}, {"steps", std::move(steps)}};
+  for (const ReplayStep& step : replay.steps) steps.push_back(toJson(step));
+  return json{{"ok", replay.ok()}, {"note", replay.note}, {"steps", std::move(steps)}};
 }
 
 }  // namespace kvlab

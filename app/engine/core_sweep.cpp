@@ -58,21 +58,20 @@ json cellManifest(const SweepSpec& spec, const SweepCell& cell) {
   return out;
 }
 
-Result<SweepOutcome> start(const Result<SweepSpec>& spec, SweepOptions& options) {
-  if (!spec) return spec.error();
-  if (options.out.empty()) options.out = spec->name + ".sweep";
-  return runSweep(*spec, options);
+Result<SweepOutcome> start(const SweepSpec& spec, SweepOptions& options) {
+  if (options.out.empty()) options.out = spec.name + ".sweep";
+  return runSweep(spec, options);
 }
 
 }  // namespace
 
 Result<SweepOutcome> sweepFile(const std::string& path, SweepOptions& options) {
   options.folder = std::filesystem::path(path).parent_path().string();
-  return start(readSweepSpec(path), options);
+  return start(KV_TRY(readSweepSpec(path)), options);
 }
 
 Result<SweepOutcome> sweepJson(const nlohmann::json& spec, SweepOptions& options) {
-  return start(SweepSpec::fromJson(spec), options);
+  return start(KV_TRY(SweepSpec::fromJson(spec)), options);
 }
 
 Result<std::int64_t> sweepSize(const json& spec) {

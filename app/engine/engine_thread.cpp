@@ -132,11 +132,8 @@ void EngineThread::fetch(std::string tag, TileRequest request, TileReply reply) 
 
 std::function<void()> EngineThread::answer(TileReply reply, PendingTile& tile) {
   using Shared = std::shared_ptr<const Tile>;
-  auto result = guarded(kStopped, [&]() -> Result<Shared> {
-    auto taken = tile.take();
-    if (!taken) return taken.error();
-    return Shared(std::make_shared<const Tile>(taken.take()));
-  });
+  auto result =
+      guarded(kStopped, [&]() -> Result<Shared> { return Shared(std::make_shared<const Tile>(KV_TRY(tile.take()))); });
   return [reply = std::move(reply), result = std::move(result)] { reply(result); };
 }
 

@@ -170,14 +170,12 @@ Status SweepJob::open(const QString& path) {
   QString file = path;
   if (const QDir folder(path); folder.exists())
     file = folder.filePath(folder.exists("results.jsonl") ? "results.jsonl" : "journal.jsonl");
-  const Result<QByteArray> text = readBounded(file, "results " + path.toStdString() + " were not read");
-  if (!text) return text.error();
-  Result<std::vector<SweepRow>> rows = sweepRows({text->constData(), at(text->size())}, file.toStdString());
-  if (!rows) return rows.error();
+  const QByteArray text = KV_TRY(readBounded(file, "results " + path.toStdString() + " were not read"));
+  std::vector<SweepRow> rows = KV_TRY(sweepRows({text.constData(), at(text.size())}, file.toStdString()));
   m_name = QFileInfo(QFileInfo(file).absolutePath()).completeBaseName().toStdString();
   m_place = file.toStdString();
-  const auto total = static_cast<std::int64_t>(rows->size());
-  show(rows.take(), total, false, -1);
+  const auto total = static_cast<std::int64_t>(rows.size());
+  show(std::move(rows), total, false, -1);
   return ok();
 }
 
