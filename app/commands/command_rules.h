@@ -119,7 +119,7 @@ inline Status withPath(CommandHost& host, const nlohmann::json& args, const Path
 
 inline Error badArgument(const std::string& what, const std::string& why, const std::string& remedy,
                          const std::string& field, const nlohmann::json& value) {
-  return {"bad_argument", what, why, remedy, {}, field, value};
+  return {"bad_argument", what, why, remedy, field, value};
 }
 
 /// True for an index below `count`.

@@ -114,13 +114,8 @@ Status showFirst(CommandHost& host, const std::string& condition, void (*more)(L
 Status driftBegan(CommandHost& host, const Json& args) {
   const double counts = memberOr(args, "kl", kDriftCounts);
   if (counts < 0)
-    return Error{"bad_argument",
-                 "the search was refused",
-                 "a KL divergence is never below 0",
-                 "give what counts as drift, in nats, such as 0.001",
-                 std::nullopt,
-                 "kl",
-                 counts};
+    return badArgument("the search was refused", "a KL divergence is never below 0",
+                       "give what counts as drift, in nats, such as 0.001", "kl", counts);
   return showFirst(host, "kl > " + Json(counts).dump());
 }
 

@@ -85,7 +85,7 @@ Result<json> sweepCellRequest(const std::string& folder, std::int64_t cell, cons
   const std::vector<SweepCell> cells = KV_TRY(sweepCells(spec));
   if (cell < 0 || cell >= std::ssize(cells))
     return Error("bad_argument", kNotOpened, "there is no cell " + std::to_string(cell),
-                 "name one from 0 to " + std::to_string(std::ssize(cells) - 1), {}, "cell", cell);
+                 "name one from 0 to " + std::to_string(std::ssize(cells) - 1), "cell", cell);
   const SweepCell& wanted = cells[static_cast<std::size_t>(cell)];
   json out{{"manifest", cellManifest(spec, wanted)}};
   const json story = firstStory(spec.prompts[wanted.prompts], wanted.seed, resources);

@@ -21,7 +21,7 @@ using nlohmann::json;
 namespace {
 
 Error refused(const std::string& why, const std::string& field, const json& value) {
-  return {"bad_argument", "the sweep was not started", why, "see lab.sweep in script_api.d.ts", {}, field, value};
+  return {"bad_argument", "the sweep was not started", why, "see lab.sweep in script_api.d.ts", field, value};
 }
 
 std::string nameOf(const json& spec) {

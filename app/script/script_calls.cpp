@@ -22,7 +22,7 @@ QString packed(const Json& json) {
   return QString::fromStdString(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 Error badArgument(const std::string& what, const std::string& why, const std::string& field, const Json& value) {
-  return {"bad_argument", what, why, "see script_api.d.ts", {}, field, value};
+  return {"bad_argument", what, why, "see script_api.d.ts", field, value};
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 
 Error fileError(const std::string& code, const std::string& what, const std::string& why, const std::string& remedy,
                 const QString& path) {
-  return {code, what, why, remedy, {}, "path", path.toStdString()};
+  return {code, what, why, remedy, "path", path.toStdString()};
 }
 
 Status isPath(const std::string& call, const QString& path) {

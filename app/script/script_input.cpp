@@ -11,7 +11,7 @@ namespace {
 using Json = nlohmann::json;
 
 Error badInput(const char* field, const Json& value, const std::string& why, const std::string& remedy) {
-  return {"bad_argument", "nothing was sent to the view", why, remedy, {}, field, value};
+  return {"bad_argument", "nothing was sent to the view", why, remedy, field, value};
 }
 
 /// "Ctrl+Shift" as keys that are held.

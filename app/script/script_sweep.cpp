@@ -11,7 +11,7 @@ Result<ScriptCalls::Json> ScriptCalls::sweep(const QString& text) {
   Json given = Json::parse(text.toStdString(), nullptr, false);
   Json request = given["options"];
   const auto refused = [](const std::string& why, const char* remedy, const char* field, const Json& value) {
-    return Error{"bad_argument", "the sweep was not started", why, remedy, {}, field, value};
+    return Error{"bad_argument", "the sweep was not started", why, remedy, field, value};
   };
   if (!request.is_object())
     return refused("the options are not an object", "name them, as in {out: \"folder\", resume: true}", "options",
