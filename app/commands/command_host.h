@@ -24,6 +24,10 @@ enum class WindowPanel {
   Sweep,       // {spec}: what the form of a sweep begins with; without it a sweep of policies
 };
 
+class CommandHost;
+/// The reason why a command cannot run now; empty = it can.
+using Rule = std::function<QString(const CommandHost&)>;
+
 class CommandHost : public WindowPort {
  public:
   ViewDesk& views() const override = 0;

@@ -25,14 +25,13 @@ Status policySet(CommandHost& host, const Json& args) {
   return submitSettings(host, {{"policy", member(args, "policy")}}, args, kRefused);
 }
 
-QString needsGates(const CommandHost& host) {
-  if (const QString why = needsIdle(host); !why.isEmpty()) return why;
-  const auto& audit = host.context().snapshot()->policies;
-  const auto gated = [](const LayerAudit& layer) { return layer.policy == "smartkv"; };
-  return audit && std::any_of(audit->layers.begin(), audit->layers.end(), gated)
-      ? QString()
-      : QString("no layer's policy is smartkv, so that no gate predicts");
-}
+const Rule needsGates = rule(
+    needsIdle,
+    [](const Snapshot& shown) {
+      const auto gated = [](const LayerAudit& layer) { return layer.policy == "smartkv"; };
+      return shown.policies && std::ranges::any_of(shown.policies->layers, gated);
+    },
+    "no layer's policy is smartkv, so that no gate predicts");
 
 Status train(CommandHost& host, const QString& what, const Json& args, const QString& file) {
   const auto given = [&](const char* key) { return QString::fromStdString(memberOr(args, key, std::string())); };

@@ -38,10 +38,8 @@ Status compact(CommandHost& host, const Json& args) {
   return ok();
 }
 
-QString needsHoles(const CommandHost& host) {
-  if (const QString why = needsFree(host); !why.isEmpty()) return why;
-  return pageTotals(*host.context().snapshot()).holes() > 0 ? QString() : QString("no layer has pages with holes");
-}
+const Rule needsHoles = rule(
+    needsFree, [](const Snapshot& shown) { return pageTotals(shown).holes() > 0; }, "no layer has pages with holes");
 
 }  // namespace
 
