@@ -115,7 +115,6 @@ std::vector<Command> builtinCommands(const std::vector<ViewName>& views) {
   addRunCommands(list);
   addJobCommands(list);
   addStorageCommands(list);
-  addPolicyCommands(list);
   addLanesCommands(list);
   addWindowCommands(list, views);
   return list;

@@ -87,7 +87,6 @@ void addSessionCommands(std::vector<Command>& list);
 void addRunCommands(std::vector<Command>& list);
 void addJobCommands(std::vector<Command>& list);
 void addStorageCommands(std::vector<Command>& list);
-void addPolicyCommands(std::vector<Command>& list);
 void addLanesCommands(std::vector<Command>& list);
 void addEditCommands(std::vector<Command>& list);
 void addNoteCommands(std::vector<Command>& list);

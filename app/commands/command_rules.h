@@ -70,11 +70,6 @@ inline const Rule needsView = rule(
     {}, [](const CommandHost& host) { return !host.views().viewWithKeyboard().isEmpty(); },
     "no view has the keyboard; click a view first");
 
-/// A value in script syntax.
-inline QString scriptText(const nlohmann::json& value) {
-  return QString::fromStdString(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-}
-
 /// Emits the script line of a call. Packed replies are the business of views.
 inline void say(LiveContext& context, const std::string& verb, nlohmann::json args = nlohmann::json::object()) {
   args.erase("packed");

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "app/base/frozen_clock.h"
+#include "app/base/session_script.h"
 #include "app/script/input_gate.h"
 #include "core/api/texts.h"
 
@@ -18,9 +19,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-QString packed(const Json& json) {
-  return QString::fromStdString(json.dump(-1, ' ', false, Json::error_handler_t::replace));
-}
 Error badArgument(const std::string& what, const std::string& why, const std::string& field, const Json& value) {
   return {"bad_argument", what, why, "see script_api.d.ts", field, value};
 }
@@ -28,7 +26,7 @@ Error badArgument(const std::string& what, const std::string& why, const std::st
 }  // namespace
 
 QString ScriptCalls::answer(const Result<Json>& result) {
-  return result ? packed({{"value", *result}}) : packed({{"error", result.error().toJson()}});
+  return result ? scriptText({{"value", *result}}) : scriptText({{"error", result.error().toJson()}});
 }
 
 Error ScriptCalls::cancelled() {
@@ -42,7 +40,7 @@ QString ScriptCalls::verbs() const {
     for (const ArgInfo& arg : verb.args) args.push_back(arg.name);
     list.push_back({{"name", verb.name}, {"args", args}, {"lanes", name(verb.lanes)}, {"ofLanes", verb.ofLanes()}});
   }
-  return packed(list);
+  return scriptText(list);
 }
 
 QString ScriptCalls::tables() const {
@@ -52,13 +50,13 @@ QString ScriptCalls::tables() const {
     for (const ArgInfo& arg : table.args) list.back()["args"].push_back(arg.name);
     for (const ColumnInfo& column : table.columns) list.back()["columns"].push_back(column.name);
   }
-  return packed(list);
+  return scriptText(list);
 }
 
 QString ScriptCalls::args() const {
   Json list = Json::array();
   for (const QString& arg : m_settings.args) list.push_back(arg.toStdString());
-  return packed(list);
+  return scriptText(list);
 }
 
 Result<SessionPtr> ScriptCalls::sessionOf(int handle) const {
