@@ -24,7 +24,7 @@ QStringList Palette::shownIds() const {
   return ids;
 }
 
-void Palette::take(const QVariant& id) { m_host.context().runCommand(id.toString(), nlohmann::json::object()); }
+void Palette::take(const QVariant& id) { m_host.context().runCommand(id.toString()); }
 
 namespace {
 
@@ -163,7 +163,7 @@ void FindBar::addCommands(const QString& text) {
       continue;
     if (++found > kMostCommands) return;
     addPlace({command->title, command->help, tr("command"), command->blocked ? command->blocked(m_host) : QString()},
-             [this, id = command->id] { m_host.context().runCommand(id, nlohmann::json::object()); });
+             [this, id = command->id] { m_host.context().runCommand(id); });
   }
 }
 

@@ -196,7 +196,7 @@ void MainWindow::showNewSession(const json& manifest) {
   settings.manifest = manifest.empty() ? m_settings.manifest : manifest;
   settings.kept = !m_settings.headless;
   settings.ends = m_context.snapshot() && m_context.snapshot()->tick.value() > 0 ? sessionThatEnds() : QString();
-  settings.saveCapture = [this] { m_context.runCommand("save_capture", json::object()); };
+  settings.saveCapture = [this] { m_context.runCommand("save_capture"); };
   settings.memory = m_settings.memory;
   auto* panel = new NewSessionPanel(std::move(settings), m_context.jobs(), this);
   connect(panel, &NewSessionPanel::chosen, this,

@@ -32,7 +32,7 @@ StatusStrip::StatusStrip(LiveContext& context, QString backendNote, QWidget* par
   connect(m_health, &QToolButton::clicked, this, [this] {
     const SnapshotPtr shown = m_context.snapshot();
     const bool wrong = shown && !shown->alignment.findings.empty();
-    m_context.runCommand(wrong ? "go_to_finding" : "show_invariants", nlohmann::json::object());
+    m_context.runCommand(wrong ? "go_to_finding" : "show_invariants");
   });
   m_tick = field("tick");
   m_newest = new QToolButton(this);
@@ -40,8 +40,7 @@ StatusStrip::StatusStrip(LiveContext& context, QString backendNote, QWidget* par
   m_newest->setAccessibleName(tr("Newest tick"));
   m_newest->setToolTip(tr("Show the newest tick again (Alt+End)"));
   m_newest->setFocusPolicy(Qt::TabFocus);
-  connect(m_newest, &QToolButton::clicked, this,
-          [this] { m_context.runCommand("newest_tick", nlohmann::json::object()); });
+  connect(m_newest, &QToolButton::clicked, this, [this] { m_context.runCommand("newest_tick"); });
   m_length = field("length");
   m_bytes = field("bytes");
   makeWork();
@@ -82,7 +81,7 @@ void StatusStrip::makeWork() {
   m_work->setAccessibleName(tr("Jobs"));
   m_work->setAutoRaise(true);
   m_work->setFocusPolicy(Qt::TabFocus);
-  connect(m_work, &QToolButton::clicked, this, [this] { m_context.runCommand("show_jobs", nlohmann::json::object()); });
+  connect(m_work, &QToolButton::clicked, this, [this] { m_context.runCommand("show_jobs"); });
   m_progress = new QProgressBar(this);
   m_progress->setFixedWidth(160);
   m_progress->setTextVisible(false);
