@@ -12,6 +12,8 @@ struct WindowSettings;
 
 /// Prints the error to standard error; returns its exit code.
 Exit refuse(const Error& error);
+/// Writes a file for --json; an empty path writes nothing. Error: io.
+Status saveJson(const std::string& path, const nlohmann::json& content);
 /// False, after a message, if the program's own files are missing.
 bool checkResources();
 /// Settings of windows and scripts from the command line, for every subcommand that makes them.

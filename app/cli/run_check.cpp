@@ -11,7 +11,6 @@
 #include "app/cli/programs.h"
 #include "core/api/json_values.h"
 #include "core/selftest/self_test.h"
-#include "widgets/base/save_file.h"
 
 namespace kvlab {
 
@@ -49,11 +48,7 @@ Exit runCheck(const CommandLine& line) {
   if (!results) return refuse(results.error());
   nlohmann::json all = {{"model", line.manifest.value("model", "demo")}, {"tests", nlohmann::json::array()}};
   for (const SelfTestResult& one : *results) all["tests"].push_back(toJson(one));
-  if (!line.jsonFile.empty())
-    if (const Status written = saveFile(QString::fromStdString(line.jsonFile),
-                                        QByteArray::fromStdString(all.dump(1) + "\n"), line.jsonFile);
-        !written)
-      return refuse(written.error());
+  if (const Status written = saveJson(line.jsonFile, all); !written) return refuse(written.error());
   const auto failed = std::ranges::count(*results, SelfTestOutcome::Failed, &SelfTestResult::outcome);
   std::printf("%zu tests, %lld failed\n", results->size(), static_cast<long long>(failed));
   return failed ? Exit::Failed : Exit::Ok;

@@ -8,7 +8,6 @@
 #include "app/base/resources.h"
 #include "app/cli/programs.h"
 #include "core/experiment/perplexity.h"
-#include "widgets/base/save_file.h"
 
 namespace kvlab {
 
@@ -33,11 +32,6 @@ Progress tellScored() {
   };
 }
 
-Status write(const Perplexity& result, const std::string& file) {
-  if (file.empty()) return ok();
-  return saveFile(QString::fromStdString(file), QByteArray::fromStdString(toJson(result).dump(1) + "\n"), file);
-}
-
 }  // namespace
 
 Exit runPerplexity(const CommandLine& line) {
@@ -53,7 +47,7 @@ Exit runPerplexity(const CommandLine& line) {
   std::printf("NLL          %.4f +- %.4f nats a token\n", result->nll, result->error);
   std::printf("perplexity   %.3f\n", result->perplexity);
   std::printf("speed        %.1f tokens/s\n", static_cast<double>(result->ids.size()) / result->seconds);
-  const Status written = write(*result, line.jsonFile);
+  const Status written = saveJson(line.jsonFile, toJson(*result));
   return written ? Exit::Ok : refuse(written.error());
 }
 

@@ -20,22 +20,6 @@ ReplayOptions optionsOf(std::optional<std::int64_t> to, bool verify) {
   return options;
 }
 
-}  // namespace
-
-Result<std::unique_ptr<Session>> openCaptured(const std::string& path, const std::string& resources,
-                                              std::optional<std::int64_t> to, const Progress& progress) {
-  Replay replay = KV_TRY(replayCapture(path, resources, optionsOf(to, false), progress));
-  if (!replay.note.empty()) logWarning(path + ": " + replay.note);
-  if (!replay.ok()) {
-    Error error = *replay.steps.back().error;
-    error.what = path + ": command " + std::to_string(replay.steps.size()) + ": " + error.what;
-    return error;
-  }
-  return std::move(replay.session);
-}
-
-namespace {
-
 /// The first thing that is not as it was before the program ended.
 std::optional<Error> lostOf(const Replay& replay, const Capture& capture) {
   const std::size_t done = replay.steps.size();
@@ -64,6 +48,18 @@ Status beginAgain(Session& session, const std::string& path, Error& lost) {
 }
 
 }  // namespace
+
+Result<std::unique_ptr<Session>> openCaptured(const std::string& path, const std::string& resources,
+                                              std::optional<std::int64_t> to, const Progress& progress) {
+  Replay replay = KV_TRY(replayCapture(path, resources, optionsOf(to, false), progress));
+  if (!replay.note.empty()) logWarning(path + ": " + replay.note);
+  if (!replay.ok()) {
+    Error error = *replay.steps.back().error;
+    error.what = path + ": command " + std::to_string(replay.steps.size()) + ": " + error.what;
+    return error;
+  }
+  return std::move(replay.session);
+}
 
 Result<Recovered> openRecovered(const std::string& path, const std::string& resources, const Progress& progress) {
   const Capture capture = KV_TRY(openCapture(path));
