@@ -52,7 +52,7 @@ Exit runSweepCommand(const CommandLine& line) {
   options.jobs = line.jobs;
   options.progress = tell;
   watchInterrupts();
-  const Result<SweepOutcome> outcome = sweepFile(line.file, options);
+  const Result<SweepOutcome> outcome = sweep(line.file, options);
   if (!outcome) return refuse(outcome.error());
   for (const SweepRow& row : outcome->rows)
     if (row.error)

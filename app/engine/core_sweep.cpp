@@ -58,20 +58,14 @@ json cellManifest(const SweepSpec& spec, const SweepCell& cell) {
   return out;
 }
 
-Result<SweepOutcome> start(const SweepSpec& spec, SweepOptions& options) {
-  if (options.out.empty()) options.out = spec.name + ".sweep";
-  return runSweep(spec, options);
-}
-
 }  // namespace
 
-Result<SweepOutcome> sweepFile(const std::string& path, SweepOptions& options) {
-  options.folder = std::filesystem::path(path).parent_path().string();
-  return start(KV_TRY(readSweepSpec(path)), options);
-}
-
-Result<SweepOutcome> sweepJson(const nlohmann::json& spec, SweepOptions& options) {
-  return start(KV_TRY(SweepSpec::fromJson(spec)), options);
+Result<SweepOutcome> sweep(const json& specOrPath, SweepOptions& options) {
+  const std::string path = jsonOr(specOrPath, std::string());
+  if (specOrPath.is_string()) options.folder = std::filesystem::path(path).parent_path().string();
+  const SweepSpec spec = KV_TRY(specOrPath.is_string() ? readSweepSpec(path) : SweepSpec::fromJson(specOrPath));
+  if (options.out.empty()) options.out = spec.name + ".sweep";
+  return runSweep(spec, options);
 }
 
 Result<std::int64_t> sweepSize(const json& spec) {

@@ -100,9 +100,7 @@ void SweepJob::start(const json& request, Reply reply) {
   constexpr const char* kStopped = "the sweep was stopped";
   const Status started = guarded(kStopped, [&] {
     m_thread = std::thread([this, spec, options]() mutable {
-      const Result<SweepOutcome> outcome = guarded(kStopped, [&] {
-        return spec.is_string() ? sweepFile(jsonOr(spec, std::string()), options) : sweepJson(spec, options);
-      });
+      const Result<SweepOutcome> outcome = guarded(kStopped, [&] { return sweep(spec, options); });
       QMetaObject::invokeMethod(
           this, [this, outcome, out = options.out] { finish(outcome, out); }, Qt::QueuedConnection);
     });

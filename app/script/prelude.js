@@ -371,7 +371,7 @@
     view("expectDump", Object.assign(subject, { file, options: patterns ? Object.assign({}, options, { mask: patterns }) : options }));
   };
 
-  // Tests of a file, in the order of their calls; `kvlab test` collects and runs them (app/script/script_tests.cpp).
+  // Tests of a file, in the order of their calls; `kvlab test` collects and runs them (app/script/script_host.cpp).
   const tests = [], around = { before: [], after: [] };
   let collecting = false;
   function collect(call, value, fn) {

@@ -24,7 +24,7 @@ const std::vector<const Verb*>& table() {
     std::vector<const Verb*> all;
     for (const std::span<const Verb> part :
          {tickVerbs(), stateVerbs(), noteVerbs(), tableVerbs(), queryVerbs(), rowVerbs(), compareVerbs(), watchVerbs(),
-          storageVerbs(), policyVerbs(), fileVerbs(), laneVerbs(), batchVerbs()})
+          storageVerbs(), fileVerbs(), laneVerbs(), batchVerbs()})
       for (const Verb& verb : part) all.push_back(&verb);
     for (const KindInfo& kind : kinds())
       for (const Verb& verb : kind.verbs ? kind.verbs() : std::span<const Verb>()) all.push_back(&verb);

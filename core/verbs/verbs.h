@@ -62,7 +62,6 @@ std::span<const Verb> compareVerbs();
 std::span<const Verb> tableVerbs();  // core/tables/tables.cpp
 std::span<const Verb> watchVerbs();
 std::span<const Verb> storageVerbs();
-std::span<const Verb> policyVerbs();
 std::span<const Verb> fileVerbs();
 std::span<const Verb> laneVerbs();   // core/lanes/lane_verbs.cpp
 std::span<const Verb> batchVerbs();  // core/lanes/batch_verbs.cpp
