@@ -23,7 +23,7 @@ const std::vector<const Verb*>& table() {
   static const std::vector<const Verb*> kAll = [] {
     std::vector<const Verb*> all;
     for (const std::span<const Verb> part :
-         {tickVerbs(), stateVerbs(), noteVerbs(), tableVerbs(), queryVerbs(), rowVerbs(), compareVerbs(), watchVerbs(),
+         {tickVerbs(), stateVerbs(), noteVerbs(), tableVerbs(), queryVerbs(), compareVerbs(), watchVerbs(),
           storageVerbs(), fileVerbs(), laneVerbs(), batchVerbs()})
       for (const Verb& verb : part) all.push_back(&verb);
     for (const KindInfo& kind : kinds())

@@ -57,7 +57,6 @@ std::span<const Verb> tickVerbs();
 std::span<const Verb> stateVerbs();
 std::span<const Verb> noteVerbs();
 std::span<const Verb> queryVerbs();
-std::span<const Verb> rowVerbs();
 std::span<const Verb> compareVerbs();
 std::span<const Verb> tableVerbs();  // core/tables/tables.cpp
 std::span<const Verb> watchVerbs();
