@@ -60,7 +60,6 @@ WindowSettings windowSettings(const CommandLine& line, bool headless) {
   settings.manifest = line.manifest;
   settings.headless = headless;
   settings.backendNote = backendNote();
-  settings.version = KVLAB_VERSION;
   settings.memory = modelDescriber(resourceRoot().toStdString());
   if (!headless) settings.theme = QSettings().value("window/theme", "dark").toString();
   return settings;

@@ -70,7 +70,7 @@ QDialog* commandList(const CommandRegistry& registry, QWidget* parent) {
   return window;
 }
 
-QDialog* aboutWindow(const QString& version, const QString& numerics, const QString& backends, QWidget* parent) {
+QDialog* aboutWindow(const QString& numerics, const QString& backends, QWidget* parent) {
   QDialog* window = smallWindow(MainWindow::tr("About kvlab"), parent);
   auto* icon = new QLabel(window);
   icon->setPixmap(programIcon().pixmap(96, 96));
@@ -83,7 +83,7 @@ QDialog* aboutWindow(const QString& version, const QString& numerics, const QStr
                                "<p>The program is GPL-3.0-or-later; engine and kernels are Apache-2.0. It uses Qt, "
                                "QCustomPlot, spdlog, nlohmann/json, CLI11, Highway, xxHash, PCRE2 and SentencePiece; "
                                "fonts: Inter and JetBrains Mono (OFL).</p>")
-                    .arg(version, numerics.isEmpty() ? MainWindow::tr("none") : numerics, backends));
+                    .arg(KVLAB_VERSION, numerics.isEmpty() ? MainWindow::tr("none") : numerics, backends));
   auto* row = new QHBoxLayout(window);
   row->setContentsMargins(24, 24, 24, 24);
   row->setSpacing(24);
@@ -260,7 +260,7 @@ void MainWindow::showSweepForm(const json& spec) {
 void MainWindow::showAbout() {
   const SnapshotPtr shown = m_context.snapshot();
   const QString numerics = shown && shown->info ? QString::fromStdString(shown->info->numerics) : "";
-  aboutWindow(m_settings.version, numerics, m_settings.backendNote, this)->show();
+  aboutWindow(numerics, m_settings.backendNote, this)->show();
 }
 
 void MainWindow::showCheck() {
