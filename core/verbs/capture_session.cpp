@@ -7,7 +7,6 @@
 #include "core/api/part_file.h"
 #include "core/files/fingerprint.h"
 #include "core/session/requests.h"
-#include "core/verbs/capture_journal.h"
 #include "core/verbs/verbs.h"
 
 namespace kvlab {

@@ -10,7 +10,7 @@
 #include "core/parts/kinds.h"
 #include "core/session/call_mark.h"
 #include "core/session/requests.h"
-#include "core/verbs/capture_journal.h"
+#include "core/verbs/capture_session.h"
 #include "core/verbs/verb_args.h"
 
 namespace kvlab {
