@@ -18,11 +18,9 @@ namespace {
 
 using nlohmann::json;
 
-std::string layerText(const Violation& violation) {
-  return violation.layer ? std::to_string(violation.layer->value()) : "-";
-}
-std::string rowText(const Violation& violation) {
-  return violation.ledger ? std::to_string(violation.ledger->value()) : "-";
+template <class Id>
+std::string numberOrDash(const std::optional<Id>& id) {
+  return id ? std::to_string(id->value()) : "-";
 }
 
 json findingJson(const Finding& finding) {
@@ -58,7 +56,7 @@ void printLine(const ClinicCase& one, const ClinicResult& result) {
   const Violation& found = result.finding ? result.finding->violation : none;
   const std::string cheap = result.cheapTicks ? std::to_string(*result.cheapTicks) + " " + result.cheapCheck : "-";
   std::printf("%-24s %-7s %-18s %5s %5s %5lld  %s\n", one.bug.c_str(), result.caught(one) ? "caught" : "MISSED",
-              one.found.check.c_str(), layerText(found).c_str(), rowText(found).c_str(),
+              one.found.check.c_str(), numberOrDash(found.layer).c_str(), numberOrDash(found.ledger).c_str(),
               static_cast<long long>(result.ticks), cheap.c_str());
 }
 

@@ -4,7 +4,6 @@
 #include "core/api/log.h"
 #include "core/api/part_file.h"
 #include "core/model/files/mapped_file.h"
-#include "core/verbs/capture_journal.h"
 #include "core/verbs/capture_session.h"
 
 namespace kvlab {
