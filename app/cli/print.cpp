@@ -55,7 +55,7 @@ void printModel(const json& m) {
            " of addresses reserved with history");
 }
 
-std::string text(const json& value) { return value.is_string() ? value.get<std::string>() : "-"; }
+std::string textOrDash(const json& value) { return value.is_string() ? value.get<std::string>() : "-"; }
 
 /// The result of a command: replayed, same state, another state, or failed.
 std::string verdict(const json& step, bool verify) {
@@ -66,9 +66,9 @@ std::string verdict(const json& step, bool verify) {
 }
 
 void printStep(const json& step, bool verify) {
-  std::printf("%8lld  %-14s %-8s", step["tick"].get<long long>(), text(step["verb"]).c_str(),
+  std::printf("%8lld  %-14s %-8s", step["tick"].get<long long>(), textOrDash(step["verb"]).c_str(),
               verdict(step, verify).c_str());
-  if (verify) std::printf("  %-32s  %s", text(step["expected"]).c_str(), text(step["got"]).c_str());
+  if (verify) std::printf("  %-32s  %s", textOrDash(step["expected"]).c_str(), textOrDash(step["got"]).c_str());
   std::printf("\n");
 }
 
@@ -113,7 +113,7 @@ Exit printReplay(const CommandLine& line) {
   std::printf("%8s  %-14s %-8s%s\n", "tick", "command", "result",
               line.verify ? "  recorded state                    state now" : "");
   for (const json& step : (*table)["steps"]) printStep(step, line.verify);
-  if (const std::string note = text((*table)["note"]); !note.empty())
+  if (const std::string note = textOrDash((*table)["note"]); !note.empty())
     std::cerr << "kvlab: " << line.file << ": " << note << std::endl;
   for (const json& step : (*table)["steps"])
     if (step.contains("error")) std::cerr << errorLine(Error::fromJson(step["error"])) << std::endl;
