@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <map>
 
 #include "app/base/application.h"
 #include "app/base/icons.h"
@@ -14,20 +15,19 @@ namespace {
 using namespace kvlab;
 
 /// Runs a subcommand that needs no Qt application.
-int runPlain(const CommandLine& line) {
+Exit runPlain(const CommandLine& line) {
+  using Program = Exit (*)(const CommandLine&);
+  static const std::map<std::string, Program> kPrograms = {
+      {"info", printInfo},          {"replay", printReplay}, {"train", runTrain}, {"perplexity", runPerplexity},
+      {"clinic", runClinicCommand}, {"check", runCheck},     {"model", runModel}, {"sweep", runSweepCommand}};
   if (line.verb == "list") return printList(line);
-  if (line.verb == "info") return checkResources() ? printInfo(line) : static_cast<int>(Exit::Refused);
-  if (line.verb == "replay") return checkResources() ? printReplay(line) : static_cast<int>(Exit::Refused);
-  if (line.verb == "train") return checkResources() ? runTrain(line) : static_cast<int>(Exit::Refused);
-  if (line.verb == "perplexity") return checkResources() ? runPerplexity(line) : static_cast<int>(Exit::Refused);
-  if (line.verb == "clinic") return checkResources() ? runClinicCommand(line) : static_cast<int>(Exit::Refused);
-  if (line.verb == "check") return checkResources() ? runCheck(line) : static_cast<int>(Exit::Refused);
-  if (line.verb == "model") return checkResources() ? runModel(line) : static_cast<int>(Exit::Refused);
-  if (line.verb == "sweep") return checkResources() ? runSweepCommand(line) : static_cast<int>(Exit::Refused);
-  return refuse({"usage", line.verb, "not available in this version", "see kvlab --help for what is"});
+  const auto found = kPrograms.find(line.verb);
+  if (found == kPrograms.end())
+    return refuse({"usage", line.verb, "not available in this version", "see kvlab --help for what is"});
+  return checkResources() ? found->second(line) : Exit::Refused;
 }
 
-int runWindowed(const CommandLine& line, LogRelay& log) {
+Exit runWindowed(const CommandLine& line, LogRelay& log) {
   if (line.verb == "run") return runScript(line, log);
   if (line.verb == "test") return runTests(line, log);
   if (line.verb == "bench") return runBench(line, log);
@@ -35,7 +35,7 @@ int runWindowed(const CommandLine& line, LogRelay& log) {
 }
 
 /// Runs a subcommand with a Qt application; non-interactive work uses the offscreen platform even with a display.
-int runWithApplication(const CommandLine& line, int argc, char** argv) {
+Exit runWithApplication(const CommandLine& line, int argc, char** argv) {
   LogRelay log;
   installLogging(line.logLevel, log);
   if (line.verb != "gui" && line.verb != "replay") useOffscreen();
@@ -46,26 +46,28 @@ int runWithApplication(const CommandLine& line, int argc, char** argv) {
   QApplication::setApplicationVersion(KVLAB_VERSION);
   QApplication::setDesktopFileName("kvlab");
   QApplication::setWindowIcon(programIcon());
-  if (!checkResources()) return static_cast<int>(Exit::Refused);
-  const int code = runWindowed(line, log);
+  if (!checkResources()) return Exit::Refused;
+  const Exit code = runWindowed(line, log);
   removeLogging();
   return code;
 }
 
 /// Flushes the output; the exit code says whether it was written.
-int printed(int code) {
-  if (std::cout.flush() && std::fflush(stdout) == 0) return code;
+int printed(Exit code) {
+  const bool written = std::cout.flush() && std::fflush(stdout) == 0;
   const std::string why = std::strerror(errno);
-  return code != 0 ? code : refuse({"io", "the output was not written", why, "make room, or send it elsewhere"});
+  if (!written && code == Exit::Ok)
+    code = refuse({"io", "the output was not written", why, "make room, or send it elsewhere"});
+  return static_cast<int>(code);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   const auto line = parseCommandLine({argv + 1, argv + argc});
-  if (!line) return refuse(line.error());
-  if (line->verb == "help") return std::cout << line->text, printed(0);
-  if (line->verb == "version") return std::cout << "kvlab " KVLAB_VERSION "\n", printed(0);
+  if (!line) return static_cast<int>(refuse(line.error()));
+  if (line->verb == "help") return std::cout << line->text, printed(Exit::Ok);
+  if (line->verb == "version") return std::cout << "kvlab " KVLAB_VERSION "\n", printed(Exit::Ok);
   const bool capture = line->verb == "replay" && !line->verify && isWatched();
   const bool window =
       line->verb == "gui" || line->verb == "run" || line->verb == "test" || line->verb == "bench" || capture;

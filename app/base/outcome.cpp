@@ -184,27 +184,6 @@ QString ofInvariants(const json& reply, const json&) {
   return all ? tr("All %1 invariants hold, checked in full").arg(held.size()) : QString();
 }
 
-}  // namespace
-
-/// In reports about lanes, the error of the reference lane counts.
-std::optional<Error> failedTick(const json& reports) {
-  for (const json& report : reports) {
-    const json& lane = element(member(report, "lanes"), 0);
-    const json& error = member(lane.is_null() ? report : lane, "error");
-    if (error.is_object()) return Error::fromJson(error);
-  }
-  return {};
-}
-
-JobOutcome endOf(const Error& error) {
-  const bool byHand = error.code == "cancelled";
-  const QString what = QString::fromStdString(error.what), why = QString::fromStdString(error.why);
-  const QString how = why.isEmpty() ? what : what + ": " + why;
-  return {byHand ? JobState::Stopped : JobState::Failed, (byHand ? tr("Stopped by hand: %1") : tr("%1")).arg(how)};
-}
-
-namespace {
-
 QString outcomeOf(const CommandReply& command) {
   using Say = QString (*)(const json& reply, const json& args);
   static const QHash<QString, Say> kSays{{"run", ofRun},
@@ -250,6 +229,23 @@ bool byHand(const CommandReply& command) {
 }
 
 }  // namespace
+
+/// In reports about lanes, the error of the reference lane counts.
+std::optional<Error> failedTick(const json& reports) {
+  for (const json& report : reports) {
+    const json& lane = element(member(report, "lanes"), 0);
+    const json& error = member(lane.is_null() ? report : lane, "error");
+    if (error.is_object()) return Error::fromJson(error);
+  }
+  return {};
+}
+
+JobOutcome endOf(const Error& error) {
+  const bool byHand = error.code == "cancelled";
+  const QString what = QString::fromStdString(error.what), why = QString::fromStdString(error.why);
+  const QString how = why.isEmpty() ? what : what + ": " + why;
+  return {byHand ? JobState::Stopped : JobState::Failed, (byHand ? tr("Stopped by hand: %1") : tr("%1")).arg(how)};
+}
 
 JobOutcome endOf(const CommandReply& command) {
   if (const auto refused = refusalOf(command.reply)) return endOf(*refused);

@@ -29,14 +29,12 @@ Result<QByteArray> readBounded(const QString& path, const std::string& what) {
 }
 
 Result<json> readManifest(const std::string& path) {
-  const auto text = readBounded(QString::fromStdString(path), "manifest " + path + " was not read");
-  if (!text) return text.error();
-  auto manifest = parseJson(text->toStdString(), path, "bad_manifest", {.uniqueKeys = true});
-  if (!manifest) return manifest.error();
-  if (!manifest->is_object())
+  const QByteArray text = KV_TRY(readBounded(QString::fromStdString(path), "manifest " + path + " was not read"));
+  json manifest = KV_TRY(parseJson(text.toStdString(), path, "bad_manifest", {.uniqueKeys = true}));
+  if (!manifest.is_object())
     return Error("bad_manifest", "manifest " + path, "it is no JSON object",
                  "write {\"key\": value, ..}; kvlab list manifest shows the keys");
-  if (const auto checked = Manifest::fromJson(*manifest); !checked) {
+  if (const auto checked = Manifest::fromJson(manifest); !checked) {
     Error error = checked.error();
     error.what = "manifest " + path + ": " + error.what;
     return error;

@@ -24,13 +24,8 @@ QString modelName(const QString& model) {
 json textAt(const json& request, const char* key) { return member(member(request, "start"), key); }
 
 Error refused(const std::string& path, const std::string& why) {
-  return {"io",
-          "the session was not opened",
-          "the file of its starting text " + why,
-          "choose another text file",
-          {},
-          "start",
-          path};
+  return Error("io", "the session was not opened", "the file of its starting text " + why, "choose another text file",
+               "start", path);
 }
 
 Result<QString> contentOf(const std::string& path) {
@@ -76,13 +71,8 @@ Result<QString> startingText(const json& request) {
   const json text = textAt(request, "text"), file = textAt(request, "file");
   if (file.is_string()) return contentOf(file);
   if (text.is_string()) return QString::fromStdString(text);
-  return Error{"bad_argument",
-               "the session was not opened",
-               "start has neither a text nor a file",
-               "write {\"text\": \"…\"} or {\"file\": \"PATH\"}",
-               {},
-               "start",
-               member(request, "start")};
+  return Error("bad_argument", "the session was not opened", "start has neither a text nor a file",
+               "write {\"text\": \"…\"} or {\"file\": \"PATH\"}", "start", member(request, "start"));
 }
 
 QString startingLine(const json& request) {

@@ -12,10 +12,6 @@ namespace kvlab {
 namespace {
 using nlohmann::json;
 
-QString scriptValue(const json& value) {
-  return QString::fromStdString(value.dump(-1, ' ', false, json::error_handler_t::replace));
-}
-
 const VerbInfo* infoOf(const std::vector<VerbInfo>& verbs, const std::string& verb) {
   const auto found = std::find_if(verbs.begin(), verbs.end(), [&](const VerbInfo& one) { return one.name == verb; });
   return found == verbs.end() ? nullptr : &*found;
@@ -53,19 +49,23 @@ json promptIds(const SnapshotPtr& before, const SnapshotPtr& after) {
 
 }  // namespace
 
+QString scriptText(const json& value) {
+  return QString::fromStdString(value.dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
 QString openingLine(const json& request) {
   for (const char* file : {"capture", "recovery"})
-    if (request.contains(file)) return "s = lab.openCapture(" + scriptValue(absolute(member(request, file))) + ")";
+    if (request.contains(file)) return "s = lab.openCapture(" + scriptText(absolute(member(request, file))) + ")";
   json manifest = member(request, "manifest").is_object() ? member(request, "manifest") : json::object();
   if (manifest.contains("model")) manifest["model"] = absolute(manifest["model"]);
-  return "s = lab.open(" + scriptValue(manifest) + ")";
+  return "s = lab.open(" + scriptText(manifest) + ")";
 }
 
 /// Messages come as JSON texts, which are objects in a script.
 QString argText(const ArgInfo& arg, const json& value) {
   const auto text = [](const json& one) { return one.is_string(); };
   if (arg.name != "messages" || !value.is_array() || !std::all_of(value.begin(), value.end(), text))
-    return scriptValue(value);
+    return scriptText(value);
   QStringList all;
   for (const json& one : value) all << QString::fromStdString(one.get<std::string>());
   return "[" + all.join(", ") + "]";
@@ -74,7 +74,7 @@ QString argText(const ArgInfo& arg, const json& value) {
 QString callLine(const std::vector<VerbInfo>& verbs, const std::string& verb, const json& args) {
   const VerbInfo* info = infoOf(verbs, verb);
   const QString name = QString::fromStdString(verb);
-  if (!info || info->ofLanes()) return QString("s.verb(\"%1\", %2)").arg(name, scriptValue(args));
+  if (!info || info->ofLanes()) return QString("s.verb(\"%1\", %2)").arg(name, scriptText(args));
   const auto says = [&args](const ArgInfo& arg) {
     return args.contains(arg.name) && (arg.otherwise.is_null() || member(args, arg.name) != arg.otherwise);
   };
@@ -133,7 +133,7 @@ QString SessionScript::refusedLine(const std::string& verb, const json& args, co
     return QString("expectError(() => %1, \"%2\");").arg(callLine(m_verbs, verb, args), error.code.c_str());
   const VerbInfo* info = infoOf(m_verbs, verb);
   const json ids = info && info->sort == EditSort::Prompt ? promptIds(m_before, newest) : json::array();
-  return ids.empty() ? QString() : QString("s.prefill(%1, {last: false});").arg(scriptValue(ids));
+  return ids.empty() ? QString() : QString("s.prefill(%1, {last: false});").arg(scriptText(ids));
 }
 
 void SessionScript::answered(const std::string& verb, const json& args, const Result<json>& reply,

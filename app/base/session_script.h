@@ -18,6 +18,8 @@ namespace kvlab {
 
 struct ClinicCase;
 
+/// A value in script syntax.
+QString scriptText(const nlohmann::json& value);
 /// The line that opens a session: s = lab.open({"model":"demo"}). request: what WindowPort::openSession() is given.
 QString openingLine(const nlohmann::json& request);
 /// A call of a session's verb: s.inject([...], {now: true}). Flags stand by name, defaults are left out.

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <sstream>
 
 #include "app/base/read_file.h"
@@ -49,22 +50,26 @@ CLI::Validator seconds(bool zero) {
           zero ? "NONNEGATIVE" : "POSITIVE"};
 }
 
+/// An option with a value. type: the name of the value in the help.
+template <class Value>
+CLI::Option* addOption(CLI::App& app, const char* name, const char* type, Value& value, const char* help) {
+  return app.add_option(name, value, help)->type_name(type);
+}
+
 void addSessionOptions(CLI::App& app, SessionOptions& options) {
-  const auto group = "Session";
-  app.add_option("--manifest", options.manifest, "JSON description of the run")->type_name("FILE")->group(group);
-  app.add_option("--model", options.model,
-                 "demo, a name of kvlab model list, a Hugging Face directory, a GGUF file, or synthetic:NAME")
-      ->type_name("MODEL")
-      ->group(group);
-  app.add_option("--backend", options.backend, "auto, cpu or cuda")->type_name("NAME")->group(group);
-  app.add_option("--dtype", options.dtype, "f32, bf16 or f16")->type_name("TYPE")->group(group);
-  app.add_option("--policy", options.policy, "eviction policy")->type_name("NAME[:k=v,..]")->group(group);
-  app.add_option("--layout", options.layout, "storage layout")->type_name("NAME[:k=v,..]")->group(group);
-  app.add_option("--kv", options.kv, "row formats")->type_name("K=f16,V=int8")->group(group);
-  app.add_option("--position", options.position, "context, absolute or cache")->type_name("MODE")->group(group);
-  app.add_option("--set", options.set, "any key of the manifest, dots between levels")
-      ->type_name("KEY=VALUE")
-      ->group(group)
+  const auto add = [&](const char* name, const char* type, auto& value, const char* help) {
+    return addOption(app, name, type, value, help)->group("Session");
+  };
+  add("--manifest", "FILE", options.manifest, "JSON description of the run");
+  add("--model", "MODEL", options.model,
+      "demo, a name of kvlab model list, a Hugging Face directory, a GGUF file, or synthetic:NAME");
+  add("--backend", "NAME", options.backend, "auto, cpu or cuda");
+  add("--dtype", "TYPE", options.dtype, "f32, bf16 or f16");
+  add("--policy", "NAME[:k=v,..]", options.policy, "eviction policy");
+  add("--layout", "NAME[:k=v,..]", options.layout, "storage layout");
+  add("--kv", "K=f16,V=int8", options.kv, "row formats");
+  add("--position", "MODE", options.position, "context, absolute or cache");
+  add("--set", "KEY=VALUE", options.set, "any key of the manifest, dots between levels")
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);
@@ -83,30 +88,24 @@ Status addKv(json& manifest, const std::string& text) {
 
 Status addNamed(json& manifest, const std::string& key, const std::string& text) {
   if (text.empty()) return ok();
-  const auto named = parseNamed(text, "--" + key);
-  if (!named) return named.error();
-  const bool plain = key == "layout" && named->size() == 1;
-  manifest[key] = plain ? (*named)["name"] : *named;
+  const json named = KV_TRY(parseNamed(text, "--" + key));
+  const bool plain = key == "layout" && named.size() == 1;
+  manifest[key] = plain ? named["name"] : named;
   return ok();
 }
 
 Result<json> buildManifest(const SessionOptions& options) {
   json manifest = json::object();
-  if (!options.manifest.empty()) {
-    auto read = readManifest(options.manifest);
-    if (!read) return read.error();
-    manifest = read.take();
-  }
+  if (!options.manifest.empty()) manifest = KV_TRY(readManifest(options.manifest));
   for (const auto& [key, value] : {std::pair{"model", options.model},
                                    {"backend", options.backend},
                                    {"dtype", options.dtype},
                                    {"position", options.position}})
     if (!value.empty()) manifest[key] = value;
-  for (const Status& added : {addNamed(manifest, "policy", options.policy),
-                              addNamed(manifest, "layout", options.layout), addKv(manifest, options.kv)})
-    if (!added) return added.error();
-  for (const std::string& assignment : options.set)
-    if (const Status set = setKey(manifest, assignment); !set) return set.error();
+  KV_TRY(addNamed(manifest, "policy", options.policy));
+  KV_TRY(addNamed(manifest, "layout", options.layout));
+  KV_TRY(addKv(manifest, options.kv));
+  for (const std::string& assignment : options.set) KV_TRY(setKey(manifest, assignment));
   const auto checked = Manifest::fromJson(manifest);
   if (checked) return manifest;
   Error error = checked.error();
@@ -115,58 +114,43 @@ Result<json> buildManifest(const SessionOptions& options) {
 }
 
 void addTrain(CLI::App& train, CommandLine& line) {
-  train.add_option("what", line.train, "gates, gists or lens")
+  addOption(train, "what", "WHAT", line.train, "gates, gists or lens")
       ->required()
-      ->type_name("WHAT")
       ->check(CLI::IsMember({"gates", "gists", "lens"}));
-  train.add_option("--text", line.file, "the text to learn from, or a list of texts (.json)")
-      ->required()
-      ->type_name("FILE");
-  train.add_option("--out", line.out, "the trained file (where sessions of the model find it, unless given)")
-      ->type_name("FILE");
-  train
-      .add_option("--work", line.work,
-                  "folder of the recordings, checkpoints and reports (NAME.gates, NAME.gists, NAME.lens)")
-      ->type_name("DIR");
+  addOption(train, "--text", "FILE", line.file, "the text to learn from, or a list of texts (.json)")->required();
+  addOption(train, "--out", "FILE", line.out, "the trained file (where sessions of the model find it, unless given)");
+  addOption(train, "--work", "DIR", line.work,
+            "folder of the recordings, checkpoints and reports (NAME.gates, NAME.gists, NAME.lens)");
   train.add_flag("--resume", line.resume, "go on where a training ended");
   train.add_flag("--record-only", line.recordOnly, "record, and train later with --resume");
-  train.add_option("--window", line.window, "tokens of one pass")->type_name("N")->check(CLI::Range(64, 1 << 20));
-  train.add_option("--rows", line.rows, "tokens to record in all")->type_name("N")->check(CLI::Range(128LL, 1LL << 40));
-  train.add_option("--python", line.python, "an interpreter that has PyTorch (python3 unless given)")
-      ->type_name("FILE");
+  addOption(train, "--window", "N", line.window, "tokens of one pass")->check(CLI::Range(64, 1 << 20));
+  addOption(train, "--rows", "N", line.rows, "tokens to record in all")->check(CLI::Range(128LL, 1LL << 40));
+  addOption(train, "--python", "FILE", line.python, "an interpreter that has PyTorch (python3 unless given)");
 }
 
 void addPerplexity(CLI::App& perplexity, CommandLine& line) {
-  perplexity.add_option("--text", line.file, "the text")->required()->type_name("FILE");
-  perplexity
-      .add_option("--context", line.context, "tokens of a window (the whole text, or what the model has room for)")
-      ->type_name("N")
+  addOption(perplexity, "--text", "FILE", line.file, "the text")->required();
+  addOption(perplexity, "--context", "N", line.context,
+            "tokens of a window (the whole text, or what the model has room for)")
       ->check(CLI::Range(2, 1 << 24));
-  perplexity.add_option("--stride", line.stride, "tokens from one window to the next (half of a window)")
-      ->type_name("N")
+  addOption(perplexity, "--stride", "N", line.stride, "tokens from one window to the next (half of a window)")
       ->check(CLI::Range(1, 1 << 24));
-  perplexity.add_option("--tokens", line.rows, "tokens of the text at most")
-      ->type_name("N")
-      ->check(CLI::Range(2LL, 1LL << 40));
-  perplexity.add_option("--json", line.jsonFile, "write the figures, and the loss of each token, here")
-      ->type_name("FILE");
+  addOption(perplexity, "--tokens", "N", line.rows, "tokens of the text at most")->check(CLI::Range(2LL, 1LL << 40));
+  addOption(perplexity, "--json", "FILE", line.jsonFile, "write the figures, and the loss of each token, here");
 }
 
 void addClinic(CLI::App& clinic, CommandLine& line) {
-  CLI::Option* name = clinic.add_option("name", line.file, "one bug (all of them, unless given)")->type_name("NAME");
-  clinic.add_option("--blind", line.blind, "a bug that this number draws; its name stays secret")
-      ->type_name("SEED")
+  CLI::Option* name = addOption(clinic, "name", "NAME", line.file, "one bug (all of them, unless given)");
+  addOption(clinic, "--blind", "SEED", line.blind, "a bug that this number draws; its name stays secret")
       ->excludes(name);
   clinic.add_flag("--reveal", line.reveal, "with --blind: say which bug it is");
   clinic.add_flag("--json", line.json, "as JSON");
 }
 
 void addCheck(CLI::App& check, CommandLine& line) {
-  check.add_option("tests", line.names, "which tests of kvlab list selftests (all of them, unless given)")
-      ->type_name("TEST");
-  check.add_option("--text", line.file, "a text that the model is good at (plain English, unless given)")
-      ->type_name("FILE");
-  check.add_option("--json", line.jsonFile, "write the figures here")->type_name("FILE");
+  addOption(check, "tests", "TEST", line.names, "which tests of kvlab list selftests (all of them, unless given)");
+  addOption(check, "--text", "FILE", line.file, "a text that the model is good at (plain English, unless given)");
+  addOption(check, "--json", "FILE", line.jsonFile, "write the figures here");
   check.footer(
       "Exit codes: 0 every test passed or was skipped, 1 a test failed or the run was stopped, 2 wrong usage, 3 the "
       "model, the text or the file was refused.");
@@ -174,38 +158,34 @@ void addCheck(CLI::App& check, CommandLine& line) {
 
 void addModel(CLI::App& model, CommandLine& line) {
   model.require_subcommand(1, 1);
-  const auto action = [&](const std::string& name, const std::string& help) {
+  const auto action = [&](const std::string& name, const std::string& help) -> CLI::App& {
     CLI::App* sub = model.add_subcommand(name, help);
     sub->callback([&line, name] {
       line.verb = "model";
       line.model = name;
     });
-    return sub;
+    return *sub;
   };
-  CLI::App* get = action("get", "fetch a model with pip, so that --model NAME opens it");
-  get->add_option("name", line.file, "a name of kvlab model list")->required()->type_name("NAME");
-  get->add_option("--python", line.python, "an interpreter that has pip (python3 unless given)")->type_name("FILE");
-  action("list", "list the models that can be fetched")->add_flag("--json", line.json, "as JSON");
-  action("remove", "delete the file of a fetched model")
-      ->add_option("name", line.file, "a name of kvlab model list")
-      ->required()
-      ->type_name("NAME");
+  CLI::App& get = action("get", "fetch a model with pip, so that --model NAME opens it");
+  addOption(get, "name", "NAME", line.file, "a name of kvlab model list")->required();
+  addOption(get, "--python", "FILE", line.python, "an interpreter that has pip (python3 unless given)");
+  action("list", "list the models that can be fetched").add_flag("--json", line.json, "as JSON");
+  addOption(action("remove", "delete the file of a fetched model"), "name", "NAME", line.file,
+            "a name of kvlab model list")
+      ->required();
 }
 
 void addTest(CLI::App& test, CommandLine& line) {
-  test.add_option("path", line.file,
-                  "a folder, whose files NAME.test.js and those of the folders below are run, or one file")
-      ->required()
-      ->type_name("DIR");
-  test.add_option("--out", line.out,
-                  "folder of what tests write, of pictures and texts that differ, and of index.html, which shows them "
-                  "(kvlab-test unless given)")
-      ->type_name("DIR");
-  test.add_option("--junit", line.junit, "write the results here as JUnit XML, for CI servers")->type_name("FILE");
-  test.add_option("--filter", line.filter, "run only tests with this text in \"FILE: NAME\"")->type_name("TEXT");
+  addOption(test, "path", "DIR", line.file,
+            "a folder, whose files NAME.test.js and those of the folders below are run, or one file")
+      ->required();
+  addOption(test, "--out", "DIR", line.out,
+            "folder of what tests write, of pictures and texts that differ, and of index.html, which shows them "
+            "(kvlab-test unless given)");
+  addOption(test, "--junit", "FILE", line.junit, "write the results here as JUnit XML, for CI servers");
+  addOption(test, "--filter", "TEXT", line.filter, "run only tests with this text in \"FILE: NAME\"");
   test.add_flag("--update", line.update, "write what expectImage and expectDump expect instead of failing");
-  test.add_option("--time-limit", line.limit, "seconds that a test may take (60 unless given)")
-      ->type_name("SECONDS")
+  addOption(test, "--time-limit", "SECONDS", line.limit, "seconds that a test may take (60 unless given)")
       ->check(seconds(false));
   test.footer(
       "Exit codes: 0 all tests passed, 1 a test failed, 2 wrong usage or no test to run, 3 a report cannot be "
@@ -215,54 +195,48 @@ void addTest(CLI::App& test, CommandLine& line) {
 /// Adds the subcommands' own options; each subcommand also takes the session options.
 void addVerbs(CLI::App& app, CommandLine& line, SessionOptions& options) {
   app.require_subcommand(0, 1);
-  const auto verb = [&](const std::string& name, const std::string& help) {
+  const auto verb = [&](const std::string& name, const std::string& help) -> CLI::App& {
     CLI::App* sub = app.add_subcommand(name, help);
     sub->callback([&line, name] { line.verb = name; });
     addSessionOptions(*sub, options);
-    sub->add_option("--log", line.logLevel, "trace, debug, info, warning or error")->type_name("LEVEL");
-    return sub;
+    addOption(*sub, "--log", "LEVEL", line.logLevel, "trace, debug, info, warning or error");
+    return *sub;
   };
   verb("gui", "open the workbench (default)");
-  CLI::App* run = verb("run", "run a script without a window: kvlab run SCRIPT.js [options] [-- ARGS...]");
-  run->add_option("script", line.file, "the script")->required()->type_name("SCRIPT.js");
-  run->add_option("--out", line.out, "folder of the files it writes")->type_name("DIR");
-  run->add_flag("--update", line.update, "write what expectImage and expectDump expect instead of failing");
-  run->add_flag("--frozen-clock", line.frozenClock, "show every measured time as 0: two runs write the same bytes");
-  run->add_option("--time-limit", line.limit, "stop after so many seconds")->type_name("SECONDS")->check(seconds(true));
-  addTest(*verb("test", "run the tests of scripts, and compare pictures: kvlab test DIR"), line);
-  CLI::App* bench = verb("bench", "measure; a table on a terminal");
-  bench->add_option("names", line.names, "which (all unless given)")->type_name("NAME");
-  bench->add_option("--json", line.jsonFile, "write the results here")->type_name("FILE");
-  bench->add_flag("--quick", line.quick, "few runs and small shapes: a test of the bench, not of the machine");
-  CLI::App* sweep = verb("sweep", "run a specification over many manifests");
-  sweep->add_option("spec", line.file, "the specification")->required()->type_name("SPEC.json");
-  sweep->add_option("--out", line.out, "folder of the results")->type_name("DIR");
-  sweep->add_flag("--resume", line.resume, "go on where a sweep ended");
-  sweep->add_option("--jobs", line.jobs, "cells at a time (all cores unless given)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1024));
-  addTrain(
-      *verb("train", "train what sessions of a model use: gates of the policy smartkv, or gists or a lens of wLOD"),
-      line);
-  addClinic(*verb("clinic", "plant known bugs of KV caches and see which check finds them"), line);
-  addCheck(*verb("check", "test the engine and a checkpoint on a model: kvlab check --model M"), line);
-  addPerplexity(*verb("perplexity", "measure how well a model, with a cache policy or row type, predicts a text"),
-                line);
+  CLI::App& run = verb("run", "run a script without a window: kvlab run SCRIPT.js [options] [-- ARGS...]");
+  addOption(run, "script", "SCRIPT.js", line.file, "the script")->required();
+  addOption(run, "--out", "DIR", line.out, "folder of the files it writes");
+  run.add_flag("--update", line.update, "write what expectImage and expectDump expect instead of failing");
+  run.add_flag("--frozen-clock", line.frozenClock, "show every measured time as 0: two runs write the same bytes");
+  addOption(run, "--time-limit", "SECONDS", line.limit, "stop after so many seconds")->check(seconds(true));
+  addTest(verb("test", "run the tests of scripts, and compare pictures: kvlab test DIR"), line);
+  CLI::App& bench = verb("bench", "measure; a table on a terminal");
+  addOption(bench, "names", "NAME", line.names, "which (all unless given)");
+  addOption(bench, "--json", "FILE", line.jsonFile, "write the results here");
+  bench.add_flag("--quick", line.quick, "few runs and small shapes: a test of the bench, not of the machine");
+  CLI::App& sweep = verb("sweep", "run a specification over many manifests");
+  addOption(sweep, "spec", "SPEC.json", line.file, "the specification")->required();
+  addOption(sweep, "--out", "DIR", line.out, "folder of the results");
+  sweep.add_flag("--resume", line.resume, "go on where a sweep ended");
+  addOption(sweep, "--jobs", "N", line.jobs, "cells at a time (all cores unless given)")->check(CLI::Range(1, 1024));
+  addTrain(verb("train", "train what sessions of a model use: gates of the policy smartkv, or gists or a lens of wLOD"),
+           line);
+  addClinic(verb("clinic", "plant known bugs of KV caches and see which check finds them"), line);
+  addCheck(verb("check", "test the engine and a checkpoint on a model: kvlab check --model M"), line);
+  addPerplexity(verb("perplexity", "measure how well a model, with a cache policy or row type, predicts a text"), line);
   addModel(*app.add_subcommand("model", "fetch, list and remove models that have a name"), line);
-  CLI::App* replay = verb("replay", "open a capture, or print it as a table");
-  replay->add_option("capture", line.file, "the capture")->required()->type_name("FILE.kvcap");
-  replay->add_option("--to", line.to, "stop at this tick")
-      ->type_name("TICK")
-      ->check(CLI::Range(0LL, 1LL << 40, "NONNEGATIVE"));
-  replay->add_flag("--verify", line.verify, "compare state hashes; 1 = mismatch");
-  CLI::App* info = verb("info", "what is in the model, what it costs, which backends there are");
-  info->add_flag("--json", line.json, "as JSON");
-  CLI::App* list = verb("list", "list what there is");
+  CLI::App& replay = verb("replay", "open a capture, or print it as a table");
+  addOption(replay, "capture", "FILE.kvcap", line.file, "the capture")->required();
+  addOption(replay, "--to", "TICK", line.to, "stop at this tick")->check(CLI::Range(0LL, 1LL << 40, "NONNEGATIVE"));
+  replay.add_flag("--verify", line.verify, "compare state hashes; 1 = mismatch");
+  CLI::App& info = verb("info", "what is in the model, what it costs, which backends there are");
+  info.add_flag("--json", line.json, "as JSON");
+  CLI::App& list = verb("list", "list what there is");
   std::vector<std::string> names;
   for (const NamedList& one : lists()) names.push_back(one.name);
-  list->add_option("what", line.list, listNames())->required()->type_name("WHAT")->check(CLI::IsMember(names));
-  CLI::Option* asJson = list->add_flag("--json", line.json, "as JSON");
-  list->add_flag("--markdown", line.markdown, "as a table of Markdown, as pages of the manual have it")
+  addOption(list, "what", "WHAT", line.list, listNames().c_str())->required()->check(CLI::IsMember(names));
+  CLI::Option* asJson = list.add_flag("--json", line.json, "as JSON");
+  list.add_flag("--markdown", line.markdown, "as a table of Markdown, as pages of the manual have it")
       ->excludes(asJson);
 }
 
@@ -316,7 +290,7 @@ Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments) 
     if (at != dashes) line.args << QString::fromStdString(*at);
   CLI::App app("Inspector and experiment workbench for transformer KV caches", "kvlab");
   app.set_version_flag("--version", KVLAB_VERSION);
-  app.add_option("--log", line.logLevel, "trace, debug, info, warning or error")->type_name("LEVEL");
+  addOption(app, "--log", "LEVEL", line.logLevel, "trace, debug, info, warning or error");
   addSessionOptions(app, options);
   addVerbs(app, line, options);
   auto parsed = parse(app, line, {arguments.begin(), dashes});
@@ -327,14 +301,19 @@ Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments) 
   static const std::vector<std::string> levels{"trace", "debug", "info", "warning", "error"};
   if (std::find(levels.begin(), levels.end(), line.logLevel) == levels.end())
     return usage("--log " + line.logLevel + " is no level", "name trace, debug, info, warning or error");
-  auto manifest = buildManifest(options);
-  if (!manifest) return manifest.error();
-  line.manifest = manifest.take();
+  line.manifest = KV_TRY(buildManifest(options));
   return line;
 }
 
 std::string errorLine(const Error& error) { return "kvlab: error: " + error.text(); }
 
-Exit exitFor(const Error& error) { return error.code == "usage" ? Exit::Usage : Exit::Refused; }
+Exit exitFor(const Error& error) {
+  static const std::map<std::string, Exit> kOthers = {
+      {"usage", Exit::Usage},         {"unknown_model", Exit::Usage},   {"sweep_exists", Exit::Usage},
+      {"train_exists", Exit::Usage},  {"cancelled", Exit::Failed},      {"failed_cells", Exit::Failed},
+      {"fetch_failed", Exit::Failed}, {"training_failed", Exit::Failed}};
+  const auto found = kOthers.find(error.code);
+  return found == kOthers.end() ? Exit::Refused : found->second;
+}
 
 }  // namespace kvlab

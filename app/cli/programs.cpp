@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "app/base/resources.h"
+#include "widgets/base/save_file.h"
 
 namespace kvlab {
 
@@ -20,9 +21,14 @@ void watchInterrupts() {
 
 bool interrupted() { return came != 0; }
 
-int refuse(const Error& error) {
+Exit refuse(const Error& error) {
   std::cerr << errorLine(error) << std::endl;
-  return static_cast<int>(exitFor(error));
+  return exitFor(error);
+}
+
+Status saveJson(const std::string& path, const nlohmann::json& content) {
+  if (path.empty()) return ok();
+  return saveFile(QString::fromStdString(path), QByteArray::fromStdString(content.dump(1) + "\n"), path);
 }
 
 bool checkResources() {

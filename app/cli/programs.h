@@ -11,7 +11,9 @@ struct ScriptSettings;
 struct WindowSettings;
 
 /// Prints the error to standard error; returns its exit code.
-int refuse(const Error& error);
+Exit refuse(const Error& error);
+/// Writes a file for --json; an empty path writes nothing. Error: io.
+Status saveJson(const std::string& path, const nlohmann::json& content);
 /// False, after a message, if the program's own files are missing.
 bool checkResources();
 /// Settings of windows and scripts from the command line, for every subcommand that makes them.
@@ -23,22 +25,22 @@ void watchInterrupts();
 bool interrupted();
 
 // These need the application object.
-int runGui(const CommandLine& line, LogRelay& log);
-int runScript(const CommandLine& line, LogRelay& log);
-int runTests(const CommandLine& line, LogRelay& log);
-int runBench(const CommandLine& line, LogRelay& log);
+Exit runGui(const CommandLine& line, LogRelay& log);
+Exit runScript(const CommandLine& line, LogRelay& log);
+Exit runTests(const CommandLine& line, LogRelay& log);
+Exit runBench(const CommandLine& line, LogRelay& log);
 /// kvlab replay with a display and without --verify.
-int showCapture(const CommandLine& line, LogRelay& log);
+Exit showCapture(const CommandLine& line, LogRelay& log);
 
 // These do not.
-int printList(const CommandLine& line);
-int printInfo(const CommandLine& line);
-int printReplay(const CommandLine& line);
-int runSweepCommand(const CommandLine& line);
-int runTrain(const CommandLine& line);
-int runPerplexity(const CommandLine& line);
-int runModel(const CommandLine& line);
-int runClinicCommand(const CommandLine& line);
-int runCheck(const CommandLine& line);
+Exit printList(const CommandLine& line);
+Exit printInfo(const CommandLine& line);
+Exit printReplay(const CommandLine& line);
+Exit runSweepCommand(const CommandLine& line);
+Exit runTrain(const CommandLine& line);
+Exit runPerplexity(const CommandLine& line);
+Exit runModel(const CommandLine& line);
+Exit runClinicCommand(const CommandLine& line);
+Exit runCheck(const CommandLine& line);
 
 }  // namespace kvlab

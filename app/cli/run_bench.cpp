@@ -62,7 +62,7 @@ Result<json> measured(const CommandLine& line, LogRelay& log, const std::string&
 
 }  // namespace
 
-int runBench(const CommandLine& line, LogRelay& log) {
+Exit runBench(const CommandLine& line, LogRelay& log) {
   const auto list = chosen(line.names);
   if (!list) return refuse(list.error());
   json all = json::array();
@@ -75,7 +75,7 @@ int runBench(const CommandLine& line, LogRelay& log) {
     all.insert(all.end(), rows->begin(), rows->end());
   }
   const Status written = saveBenchRows(line.jsonFile, all);
-  return written ? static_cast<int>(Exit::Ok) : refuse(written.error());
+  return written ? Exit::Ok : refuse(written.error());
 }
 
 }  // namespace kvlab

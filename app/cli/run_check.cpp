@@ -11,7 +11,6 @@
 #include "app/cli/programs.h"
 #include "core/api/json_values.h"
 #include "core/selftest/self_test.h"
-#include "widgets/base/save_file.h"
 
 namespace kvlab {
 
@@ -30,11 +29,6 @@ void printResult(const SelfTestResult& one) {
   std::fflush(stdout);
 }
 
-int refusedCheck(const Error& error) {
-  std::cerr << errorLine(error) << std::endl;
-  return static_cast<int>(error.code == "cancelled" ? Exit::Failed : exitFor(error));
-}
-
 /// Says on a terminal or in a pipe which test runs, and how far a long one is.
 bool tellTest(const std::string& what, std::int64_t done, std::int64_t all) {
   if (all > 0)
@@ -45,23 +39,19 @@ bool tellTest(const std::string& what, std::int64_t done, std::int64_t all) {
 
 }  // namespace
 
-int runCheck(const CommandLine& line) {
+Exit runCheck(const CommandLine& line) {
   watchInterrupts();
   const QTemporaryDir folder;
   const auto results = runSelfTests(
       {line.manifest, resourceRoot().toStdString(), folder.path().toStdString(), line.file, line.names, tellTest},
       printResult);
-  if (!results) return refusedCheck(results.error());
+  if (!results) return refuse(results.error());
   nlohmann::json all = {{"model", line.manifest.value("model", "demo")}, {"tests", nlohmann::json::array()}};
   for (const SelfTestResult& one : *results) all["tests"].push_back(toJson(one));
-  if (!line.jsonFile.empty())
-    if (const Status written = saveFile(QString::fromStdString(line.jsonFile),
-                                        QByteArray::fromStdString(all.dump(1) + "\n"), line.jsonFile);
-        !written)
-      return refusedCheck(written.error());
+  if (const Status written = saveJson(line.jsonFile, all); !written) return refuse(written.error());
   const auto failed = std::ranges::count(*results, SelfTestOutcome::Failed, &SelfTestResult::outcome);
   std::printf("%zu tests, %lld failed\n", results->size(), static_cast<long long>(failed));
-  return static_cast<int>(failed ? Exit::Failed : Exit::Ok);
+  return failed ? Exit::Failed : Exit::Ok;
 }
 
 }  // namespace kvlab

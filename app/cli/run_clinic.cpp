@@ -18,11 +18,9 @@ namespace {
 
 using nlohmann::json;
 
-std::string layerText(const Violation& violation) {
-  return violation.layer ? std::to_string(violation.layer->value()) : "-";
-}
-std::string rowText(const Violation& violation) {
-  return violation.ledger ? std::to_string(violation.ledger->value()) : "-";
+template <class Id>
+std::string numberOrDash(const std::optional<Id>& id) {
+  return id ? std::to_string(id->value()) : "-";
 }
 
 json findingJson(const Finding& finding) {
@@ -58,7 +56,7 @@ void printLine(const ClinicCase& one, const ClinicResult& result) {
   const Violation& found = result.finding ? result.finding->violation : none;
   const std::string cheap = result.cheapTicks ? std::to_string(*result.cheapTicks) + " " + result.cheapCheck : "-";
   std::printf("%-24s %-7s %-18s %5s %5s %5lld  %s\n", one.bug.c_str(), result.caught(one) ? "caught" : "MISSED",
-              one.found.check.c_str(), layerText(found).c_str(), rowText(found).c_str(),
+              one.found.check.c_str(), numberOrDash(found.layer).c_str(), numberOrDash(found.ledger).c_str(),
               static_cast<long long>(result.ticks), cheap.c_str());
 }
 
@@ -77,34 +75,29 @@ void printCase(const ClinicCase& one, const ClinicResult& result) {
   std::printf("Look at the view %s: %s\n", one.view.c_str(), one.look.c_str());
 }
 
-int refusedClinic(const Error& error) {
-  std::cerr << errorLine(error) << std::endl;
-  return static_cast<int>(exitFor(error));
-}
-
 /// The bug that a seed draws, without its name or with it.
-int blindCase(const std::vector<ClinicCase>& all, const CommandLine& line) {
+Exit blindCase(const std::vector<ClinicCase>& all, const CommandLine& line) {
   const ClinicCase& one = *std::ranges::find(all, drawnBug(*line.blind), &ClinicCase::bug);
   const std::string seed = std::to_string(*line.blind);
   if (line.reveal) {
     std::printf("%s: %s\n%s finds it. Look at the view %s: %s\n", one.bug.c_str(), one.title.c_str(),
                 one.found.check.c_str(), one.view.c_str(), one.look.c_str());
-    return static_cast<int>(Exit::Ok);
+    return Exit::Ok;
   }
   for (const QString& text : clinicScript(one, coreSchema().verbs, *line.blind)) std::printf("%s\n", qPrintable(text));
   std::printf("// kvlab clinic --blind %s --reveal says which bug it is.\n", seed.c_str());
-  return static_cast<int>(Exit::Ok);
+  return Exit::Ok;
 }
 
 }  // namespace
 
-int runClinicCommand(const CommandLine& line) {
+Exit runClinicCommand(const CommandLine& line) {
   const std::string resources = resourceRoot().toStdString();
   const Result<std::vector<ClinicCase>> read = readClinic(resources);
-  if (!read) return refusedClinic(read.error());
+  if (!read) return refuse(read.error());
   if (line.blind && *line.blind < 0)
-    return refusedClinic({"usage", "kvlab clinic --blind " + std::to_string(*line.blind), "a seed is not negative",
-                          "give a number from 0 on"});
+    return refuse({"usage", "kvlab clinic --blind " + std::to_string(*line.blind), "a seed is not negative",
+                   "give a number from 0 on"});
   if (line.blind) return blindCase(*read, line);
   bool known = line.file.empty(), missed = false;
   json out = json::array();
@@ -116,17 +109,17 @@ int runClinicCommand(const CommandLine& line) {
     known = true;
     const QTemporaryDir folder;
     const Result<ClinicResult> result = runClinic(one, resources, folder.path().toStdString());
-    if (!result) return refusedClinic(result.error());
+    if (!result) return refuse(result.error());
     missed = missed || !result->caught(one);
     if (line.json) out.push_back(toJson(one, *result));
     else if (line.file.empty()) printLine(one, *result);
     else printCase(one, *result);
   }
   if (!known)
-    return refusedClinic(
+    return refuse(
         {"usage", "kvlab clinic " + line.file, "the clinic has no such bug", "kvlab clinic lists all of them"});
   if (line.json) std::cout << out.dump(1) << std::endl;
-  return static_cast<int>(missed ? Exit::Failed : Exit::Ok);
+  return missed ? Exit::Failed : Exit::Ok;
 }
 
 }  // namespace kvlab

@@ -39,7 +39,7 @@ void openFirst(MainWindow& window, json request) {
   });
 }
 
-int showWindow(const CommandLine& line, LogRelay& log, const json& request) {
+Exit showWindow(const CommandLine& line, LogRelay& log, const json& request) {
   WindowSettings settings = windowSettings(line, false);
   settings.recovery = recoveryFolder();
   MainWindow window(std::move(settings));
@@ -48,7 +48,7 @@ int showWindow(const CommandLine& line, LogRelay& log, const json& request) {
   window.show();
   openFirst(window, request);
   window.offerLeftSession();
-  return QApplication::exec();
+  return static_cast<Exit>(QApplication::exec());
 }
 
 }  // namespace
@@ -60,7 +60,6 @@ WindowSettings windowSettings(const CommandLine& line, bool headless) {
   settings.manifest = line.manifest;
   settings.headless = headless;
   settings.backendNote = backendNote();
-  settings.version = KVLAB_VERSION;
   settings.memory = modelDescriber(resourceRoot().toStdString());
   if (!headless) settings.theme = QSettings().value("window/theme", "dark").toString();
   return settings;
@@ -79,15 +78,15 @@ ScriptSettings scriptSettings(const CommandLine& line) {
   return settings;
 }
 
-int runGui(const CommandLine& line, LogRelay& log) { return showWindow(line, log, {{"manifest", line.manifest}}); }
+Exit runGui(const CommandLine& line, LogRelay& log) { return showWindow(line, log, {{"manifest", line.manifest}}); }
 
-int showCapture(const CommandLine& line, LogRelay& log) {
+Exit showCapture(const CommandLine& line, LogRelay& log) {
   json request{{"capture", line.file}};
   if (line.to >= 0) request["to"] = line.to;
   return showWindow(line, log, request);
 }
 
-int runScript(const CommandLine& line, LogRelay& log) {
+Exit runScript(const CommandLine& line, LogRelay& log) {
   MainWindow window(windowSettings(line, true));
   QObject::connect(&log, &LogRelay::line, &window.context(), &InspectorContext::logged);
   window.show();  // on the offscreen platform the window is laid out but not visible
@@ -98,10 +97,10 @@ int runScript(const CommandLine& line, LogRelay& log) {
     return refuse({"io", "--out " + line.out, "the folder cannot be created", "name another folder"});
   ScriptHost host(window, settings);
   const ScriptResult result = host.runFile(QString::fromStdString(line.file));
-  if (!result.failed) return static_cast<int>(Exit::Ok);
+  if (!result.failed) return Exit::Ok;
   if (result.refused && result.file.isEmpty()) refuse(result.error);
   else std::cerr << "kvlab: error: " << result.message().toStdString() << std::endl;
-  return static_cast<int>(result.refused ? Exit::Refused : Exit::Failed);
+  return result.refused ? Exit::Refused : Exit::Failed;
 }
 
 }  // namespace kvlab

@@ -18,15 +18,9 @@ namespace {
 
 std::string resources() { return resourceRoot().toStdString(); }
 
-int refusedModel(const Error& error) {
-  std::cerr << errorLine(error) << std::endl;
-  if (error.code == "unknown_model") return static_cast<int>(Exit::Usage);
-  return static_cast<int>(error.code == "cancelled" || error.code == "fetch_failed" ? Exit::Failed : Exit::Refused);
-}
-
-int listModels(bool asJson) {
+Exit listModels(bool asJson) {
   const auto models = namedModels(resources());
-  if (!models) return refusedModel(models.error());
+  if (!models) return refuse(models.error());
   json rows = json::array();
   for (const NamedModel& m : *models)
     rows.push_back({{"name", m.name},
@@ -35,11 +29,11 @@ int listModels(bool asJson) {
                     {"bytes", m.bytes},
                     {"fetched", m.fetched},
                     {"path", m.path}});
-  if (asJson) return std::cout << rows.dump(2) << "\n", static_cast<int>(Exit::Ok);
+  if (asJson) return std::cout << rows.dump(2) << "\n", Exit::Ok;
   for (const NamedModel& m : *models)
     std::printf("%-14s %-30s %-20s %5lld MiB  %s\n", m.name.c_str(), m.title.c_str(), m.licence.c_str(),
                 static_cast<long long>(m.bytes >> 20), m.fetched ? m.path.c_str() : "not fetched");
-  return static_cast<int>(Exit::Ok);
+  return Exit::Ok;
 }
 
 /// A line that is written over on a terminal; one for each tenth elsewhere.
@@ -61,8 +55,8 @@ class ProgressLine {
   qint64 m_tenth = -1;
 };
 
-int getModel(const NamedModel& model, const QString& python) {
-  if (model.fetched) return std::cout << model.path << "\n", static_cast<int>(Exit::Ok);
+Exit getModel(const NamedModel& model, const QString& python) {
+  if (model.fetched) return std::cout << model.path << "\n", Exit::Ok;
   int argc = 0;
   const QCoreApplication application(argc, nullptr);
   std::cerr << "kvlab: model: " << model.title << ", licence: " << model.licence << std::endl;
@@ -75,23 +69,23 @@ int getModel(const NamedModel& model, const QString& python) {
   QObject::connect(&fetch, &ModelFetch::finished, &fetch, [&](const Result<std::string>& path) {
     line.end();
     if (path) std::cout << *path << "\n";
-    QCoreApplication::exit(path ? static_cast<int>(Exit::Ok) : refusedModel(path.error()));
+    QCoreApplication::exit(static_cast<int>(path ? Exit::Ok : refuse(path.error())));
   });
   QMetaObject::invokeMethod(&fetch, &ModelFetch::start, Qt::QueuedConnection);
-  return QCoreApplication::exec();
+  return static_cast<Exit>(QCoreApplication::exec());
 }
 
 }  // namespace
 
-int runModel(const CommandLine& line) {
+Exit runModel(const CommandLine& line) {
   watchInterrupts();
   if (line.model == "list") return listModels(line.json);
   const auto model = namedModel(line.file, resources());
-  if (!model) return refusedModel(model.error());
+  if (!model) return refuse(model.error());
   if (line.model == "get")
     return getModel(*model, line.python.empty() ? "python3" : QString::fromStdString(line.python));
   const Status removed = removeModel(*model);
-  return removed ? static_cast<int>(Exit::Ok) : refusedModel(removed.error());
+  return removed ? Exit::Ok : refuse(removed.error());
 }
 
 }  // namespace kvlab

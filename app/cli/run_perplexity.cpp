@@ -8,7 +8,6 @@
 #include "app/base/resources.h"
 #include "app/cli/programs.h"
 #include "core/experiment/perplexity.h"
-#include "widgets/base/save_file.h"
 
 namespace kvlab {
 
@@ -33,24 +32,14 @@ Progress tellScored() {
   };
 }
 
-Status write(const Perplexity& result, const std::string& file) {
-  if (file.empty()) return ok();
-  return saveFile(QString::fromStdString(file), QByteArray::fromStdString(toJson(result).dump(1) + "\n"), file);
-}
-
-int refusedPerplexity(const Error& error) {
-  std::cerr << errorLine(error) << std::endl;
-  return static_cast<int>(error.code == "cancelled" ? Exit::Failed : exitFor(error));
-}
-
 }  // namespace
 
-int runPerplexity(const CommandLine& line) {
+Exit runPerplexity(const CommandLine& line) {
   watchInterrupts();
   const PerplexityOrder order{line.manifest, resourceRoot().toStdString(), line.file, line.context, line.stride,
                               line.rows};
   const auto result = perplexity(order, tellScored());
-  if (!result) return refusedPerplexity(result.error());
+  if (!result) return refuse(result.error());
   std::printf("model        %s (%s)\n", result->model.c_str(), result->numerics.c_str());
   std::printf("tokens       %zu, %lld of them scored in %lld windows of %d, %d apart%s\n", result->ids.size(),
               static_cast<long long>(result->scored), static_cast<long long>(result->windows), result->context,
@@ -58,8 +47,8 @@ int runPerplexity(const CommandLine& line) {
   std::printf("NLL          %.4f +- %.4f nats a token\n", result->nll, result->error);
   std::printf("perplexity   %.3f\n", result->perplexity);
   std::printf("speed        %.1f tokens/s\n", static_cast<double>(result->ids.size()) / result->seconds);
-  const Status written = write(*result, line.jsonFile);
-  return written ? static_cast<int>(Exit::Ok) : refusedPerplexity(written.error());
+  const Status written = saveJson(line.jsonFile, toJson(*result));
+  return written ? Exit::Ok : refuse(written.error());
 }
 
 }  // namespace kvlab

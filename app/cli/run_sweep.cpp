@@ -39,19 +39,12 @@ bool tell(const SweepProgress& progress) {
   return !interrupted();
 }
 
-int refuseSweep(const Error& error) {
-  std::cerr << errorLine(error) << std::endl;
-  const bool usage = error.code == "usage" || error.code == "sweep_exists";
-  return static_cast<int>(error.code == "cancelled" ? Exit::Failed : usage ? Exit::Usage : Exit::Refused);
-}
-
 }  // namespace
 
-int runSweepCommand(const CommandLine& line) {
+Exit runSweepCommand(const CommandLine& line) {
   if (!line.manifest.empty())
-    return refuseSweep({"usage", "the sweep was not started",
-                        "options of a session do not apply: " + line.manifest.dump(),
-                        "write them into the specification's base"});
+    return refuse({"usage", "the sweep was not started", "options of a session do not apply: " + line.manifest.dump(),
+                   "write them into the specification's base"});
   SweepOptions options;
   options.out = line.out;
   options.resources = resourceRoot().toStdString();
@@ -59,21 +52,18 @@ int runSweepCommand(const CommandLine& line) {
   options.jobs = line.jobs;
   options.progress = tell;
   watchInterrupts();
-  const Result<SweepOutcome> outcome = sweepFile(line.file, options);
-  if (!outcome) return refuseSweep(outcome.error());
+  const Result<SweepOutcome> outcome = sweep(line.file, options);
+  if (!outcome) return refuse(outcome.error());
   for (const SweepRow& row : outcome->rows)
     if (row.error)
       std::cout << "failed: cell " << row.index << " (" << row.series() << ", seed " << row.seed
                 << "): " << row.error->text() << "\n";
   std::cout << outcome->rows.size() << " cells, " << outcome->found << " of them from before, " << outcome->failed
             << " failed; results in " << options.out << "\n";
-  if (outcome->failed == 0) return static_cast<int>(Exit::Ok);
-  std::cerr << errorLine(
-                   {"failed_cells",
-                    std::to_string(outcome->failed) + " of " + std::to_string(outcome->rows.size()) + " cells failed",
-                    "each says why in results.csv", "correct the specification and sweep into another --out"})
-            << std::endl;
-  return static_cast<int>(Exit::Failed);
+  if (outcome->failed == 0) return Exit::Ok;
+  return refuse({"failed_cells",
+                 std::to_string(outcome->failed) + " of " + std::to_string(outcome->rows.size()) + " cells failed",
+                 "each says why in results.csv", "correct the specification and sweep into another --out"});
 }
 
 }  // namespace kvlab

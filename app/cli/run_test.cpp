@@ -122,7 +122,7 @@ TestOutcome TestRun::runTest(ScriptHost& host, int index, const TestFile& file) 
 /// The page is written where something failed, and where one of an earlier run would say otherwise.
 Status writeReports(const CommandLine& line, const TestReport& report) {
   const QString page = report.out + "/index.html";
-  if (report.failures() > 0 || QFileInfo::exists(page)) {
+  if (countsOf(report).failures > 0 || QFileInfo::exists(page)) {
     QDir().mkpath(report.out);
     KV_TRY(saveFile(page, testPage(report), page.toStdString()));
   }
@@ -132,7 +132,7 @@ Status writeReports(const CommandLine& line, const TestReport& report) {
 
 }  // namespace
 
-int runTests(const CommandLine& line, LogRelay& log) {
+Exit runTests(const CommandLine& line, LogRelay& log) {
   const QString path = QDir::cleanPath(QString::fromStdString(line.file));
   const Result<QStringList> files = testFiles(path);
   if (!files) return refuse(files.error());
@@ -142,18 +142,19 @@ int runTests(const CommandLine& line, LogRelay& log) {
   const QString root = QFileInfo(path).isFile() ? QFileInfo(path).path() : path;
   for (const QString& file : *files) run.run(root, file);
   const TestReport& report = run.report();
-  if (report.tests() == 0)
+  const TestCounts counts = countsOf(report);
+  if (counts.tests == 0)
     return refuse(testUsage("--filter " + line.filter, "no test has this text in its name or in the name of its file",
                             "run without --filter to see all names"));
   std::cout << summaryLine(report).toStdString() << std::endl;
   if (const Status written = writeReports(line, report); !written) return refuse(written.error());
-  if (report.failures() == 0) return static_cast<int>(Exit::Ok);
+  if (counts.failures == 0) return Exit::Ok;
   std::cerr << errorLine({"expectation_failed", "kvlab test " + line.file,
-                          std::to_string(report.failures()) + " of " + std::to_string(report.tests()) +
-                              (report.tests() == 1 ? " test failed" : " tests failed"),
+                          std::to_string(counts.failures) + " of " + std::to_string(counts.tests) +
+                              (counts.tests == 1 ? " test failed" : " tests failed"),
                           "look at " + report.out.toStdString() + "/index.html"})
             << std::endl;
-  return static_cast<int>(Exit::Failed);
+  return Exit::Failed;
 }
 
 }  // namespace kvlab

@@ -149,14 +149,10 @@ Status train(const CommandLine& line) {
 
 }  // namespace
 
-int runTrain(const CommandLine& line) {
+Exit runTrain(const CommandLine& line) {
   watchInterrupts();
   const Status done = train(line);
-  if (done) return static_cast<int>(Exit::Ok);
-  const std::string& code = done.error().code;
-  std::cerr << errorLine(done.error()) << std::endl;
-  if (code == "cancelled" || code == "training_failed") return static_cast<int>(Exit::Failed);
-  return static_cast<int>(code == "train_exists" ? Exit::Usage : exitFor(done.error()));
+  return done ? Exit::Ok : refuse(done.error());
 }
 
 }  // namespace kvlab

@@ -6,7 +6,6 @@
 #include <QRegularExpression>
 #include <QUrl>
 #include <QXmlStreamWriter>
-#include <numeric>
 
 namespace kvlab {
 namespace {
@@ -26,16 +25,6 @@ QString oneLine(const QString& text) { return printable(text).simplified(); }
 
 QString figure(double seconds) { return QString::number(seconds, 'f', 3); }
 
-double secondsOf(const TestFile& file) {
-  return std::accumulate(file.tests.begin(), file.tests.end(), 0.0,
-                         [](double sum, const TestOutcome& test) { return sum + test.seconds; });
-}
-
-int failuresOf(const TestFile& file) {
-  return static_cast<int>(
-      std::count_if(file.tests.begin(), file.tests.end(), [](const TestOutcome& test) { return test.failed(); }));
-}
-
 /// The begin of a text that a test left; empty if it left no text.
 QString textOfFile(const QString& path, qint64 most) {
   QFile file(path);
@@ -54,12 +43,12 @@ QStringList diffLines(const TestReport& report, const TestOutcome& test, qsizety
   return out;
 }
 
-void counts(QXmlStreamWriter& xml, std::size_t tests, int failures, double seconds) {
-  xml.writeAttribute("tests", QString::number(tests));
-  xml.writeAttribute("failures", QString::number(failures));
+void counts(QXmlStreamWriter& xml, const TestCounts& all) {
+  xml.writeAttribute("tests", QString::number(all.tests));
+  xml.writeAttribute("failures", QString::number(all.failures));
   xml.writeAttribute("errors", "0");
   xml.writeAttribute("skipped", "0");
-  xml.writeAttribute("time", figure(seconds));
+  xml.writeAttribute("time", figure(all.seconds));
 }
 
 void testCase(QXmlStreamWriter& xml, const TestReport& report, const TestFile& file, const TestOutcome& test) {
@@ -101,19 +90,16 @@ QString pageOf(const TestReport& report, const TestFile& file, const TestOutcome
 
 }  // namespace
 
-int TestReport::tests() const {
-  return std::accumulate(files.begin(), files.end(), 0,
-                         [](int sum, const TestFile& file) { return sum + static_cast<int>(file.tests.size()); });
+TestCounts countsOf(const TestFile& file) {
+  TestCounts out;
+  for (const TestOutcome& test : file.tests) out.add({1, test.failed(), test.seconds});
+  return out;
 }
 
-int TestReport::failures() const {
-  return std::accumulate(files.begin(), files.end(), 0,
-                         [](int sum, const TestFile& file) { return sum + failuresOf(file); });
-}
-
-double TestReport::seconds() const {
-  return std::accumulate(files.begin(), files.end(), 0.0,
-                         [](double sum, const TestFile& file) { return sum + secondsOf(file); });
+TestCounts countsOf(const TestReport& report) {
+  TestCounts out;
+  for (const TestFile& file : report.files) out.add(countsOf(file));
+  return out;
 }
 
 QString testLine(const TestReport& report, const TestFile& file, const TestOutcome& test) {
@@ -129,15 +115,15 @@ QString testLine(const TestReport& report, const TestFile& file, const TestOutco
 }
 
 QString summaryLine(const TestReport& report) {
-  const int all = report.tests(), failed = report.failures();
+  const TestCounts all = countsOf(report);
   return QStringLiteral("%1 test%2 of %3 file%4: %5 passed, %6 failed, in %7 s")
-      .arg(all)
-      .arg(all == 1 ? "" : "s")
+      .arg(all.tests)
+      .arg(all.tests == 1 ? "" : "s")
       .arg(report.files.size())
       .arg(report.files.size() == 1 ? "" : "s")
-      .arg(all - failed)
-      .arg(failed)
-      .arg(report.seconds(), 0, 'f', 2);
+      .arg(all.tests - all.failures)
+      .arg(all.failures)
+      .arg(all.seconds, 0, 'f', 2);
 }
 
 QByteArray junit(const TestReport& report) {
@@ -147,11 +133,11 @@ QByteArray junit(const TestReport& report) {
   xml.writeStartDocument();
   xml.writeStartElement("testsuites");
   xml.writeAttribute("name", "kvlab test");
-  counts(xml, static_cast<std::size_t>(report.tests()), report.failures(), report.seconds());
+  counts(xml, countsOf(report));
   for (const TestFile& file : report.files) {
     xml.writeStartElement("testsuite");
     xml.writeAttribute("name", oneLine(file.name));
-    counts(xml, file.tests.size(), failuresOf(file), secondsOf(file));
+    counts(xml, countsOf(file));
     for (const TestOutcome& test : file.tests) testCase(xml, report, file, test);
     xml.writeEndElement();
   }

@@ -26,11 +26,19 @@ struct TestFile {
 struct TestReport {
   QString out;  // the folder for files of tests
   std::vector<TestFile> files = {};
-
-  int tests() const;
-  int failures() const;
-  double seconds() const;
 };
+
+struct TestCounts {
+  int tests = 0, failures = 0;
+  double seconds = 0;
+  void add(const TestCounts& more) {
+    tests += more.tests;
+    failures += more.failures;
+    seconds += more.seconds;
+  }
+};
+TestCounts countsOf(const TestFile& file);
+TestCounts countsOf(const TestReport& report);
 
 /// "ok     0.12 s  NAME", with the failure in lines below it.
 QString testLine(const TestReport& report, const TestFile& file, const TestOutcome& test);

@@ -1,11 +1,36 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The operations on the program that commands can use. Implemented by the main window. GUI thread.
+// The operations on the program, and on the views of its window, that commands can use. The main window and WindowViews
+// implement them. GUI thread.
 #pragma once
 #include "app/base/ask_path.h"
-#include "app/commands/view_desk.h"
+#include "app/base/focus_trail.h"
 #include "app/engine/live_context.h"
 
 namespace kvlab {
+
+struct TaskLayout;
+
+class ViewDesk : public ViewPort {
+ public:
+  /// The view with the keyboard; empty if none has it.
+  virtual QString viewWithKeyboard() const = 0;
+  /// Closes a view, or makes it a window of its own and back; empty = the view with the keyboard. Errors: unknown_view,
+  /// no_view.
+  virtual Status closeView(const QString& id) = 0;
+  virtual Status floatView(const QString& id) = 0;
+  virtual void showNeighbour(bool forward) = 0;
+  /// Gives every view its place and size.
+  virtual void arrangeViews(const TaskLayout& layout) = 0;
+  /// Shows or hides the tool bar for the chosen rows; nothing = the other.
+  virtual void showRowTools(std::optional<bool> on) = 0;
+  virtual Status copySelection() = 0;
+  /// The options of a view as they are now. Errors: unknown_view.
+  virtual Result<nlohmann::json> options(const QString& view) const = 0;
+  /// The places where the focus has been.
+  virtual FocusTrail& trail() const = 0;
+  /// A script that opens the shown session, does what was done to it, and shows what the views show.
+  virtual QString sessionScript() const = 0;
+};
 
 /// A panel, form or field that opens when a person asks for it; in braces its arguments.
 enum class WindowPanel {
@@ -23,6 +48,10 @@ enum class WindowPanel {
   Settings,    // the form of the living session's settings
   Sweep,       // {spec}: what the form of a sweep begins with; without it a sweep of policies
 };
+
+class CommandHost;
+/// The reason why a command cannot run now; empty = it can.
+using Rule = std::function<QString(const CommandHost&)>;
 
 class CommandHost : public WindowPort {
  public:

@@ -54,17 +54,9 @@ Status checkArguments(const Command& command, const nlohmann::json& args) {
 
 }  // namespace
 
-void add(std::vector<Command>& list, Command head, std::function<Status(CommandHost&, const nlohmann::json& args)> run,
-         std::function<QString(const CommandHost&)> blocked, CommandMore more) {
-  head.run = std::move(run);
-  head.blocked = std::move(blocked);
-  head.keys = std::move(more.keys);
-  head.icon = std::move(more.icon);
-  head.args = std::move(more.args);
-  head.startsGroup = more.startsGroup;
-  head.bare = std::move(more.bare);
-  head.view = std::move(more.view);
-  list.push_back(std::move(head));
+void add(std::vector<Command>& list, CommandHead head,
+         std::function<Status(CommandHost&, const nlohmann::json& args)> run, Rule blocked, CommandMore more) {
+  list.push_back({std::move(head), std::move(more), std::move(run), std::move(blocked)});
 }
 
 QString obstacle(const Command& command, const CommandHost& host, bool bare) {
@@ -123,7 +115,6 @@ std::vector<Command> builtinCommands(const std::vector<ViewName>& views) {
   addRunCommands(list);
   addJobCommands(list);
   addStorageCommands(list);
-  addPolicyCommands(list);
   addLanesCommands(list);
   addWindowCommands(list, views);
   return list;

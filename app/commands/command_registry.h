@@ -17,32 +17,29 @@ struct CommandArgument {
   bool required = false;
 };
 
-struct Command {
-  QString id;             // snake_case, for scripts
-  QString title;          // "Step"
-  QString menu;           // "Run"; empty = palette and scripts only
-  QString help;           // one sentence
-  QStringList keys = {};  // portable key sequences, the first is shown
-  QString icon = {};      // name in resources/icons; tool bar entry if not empty
-  std::vector<CommandArgument> args = {};
-  std::function<Status(CommandHost&, const nlohmann::json& args)> run = {};
-  /// The reason why the command cannot run now; empty = it can. Null = always.
-  std::function<QString(const CommandHost&)> blocked = {};
-  /// The same for a call without arguments, which a menu, a key or the palette makes.
-  std::function<QString(const CommandHost&)> bare = {};
-  bool startsGroup = false;  // a separator before it in its menu
-  /// The view that shows the effect of a long command: its job stays in the list. Null or empty = a brief command.
-  std::function<QString(const nlohmann::json& args)> view = {};
+struct CommandHead {
+  QString id;     // snake_case, for scripts
+  QString title;  // "Step"
+  QString menu;   // "Run"; empty = palette and scripts only
+  QString help;   // one sentence
 };
 
 /// Optional properties of a command.
 struct CommandMore {
-  QStringList keys = {};
-  QString icon = {};
+  QStringList keys = {};  // portable key sequences, the first is shown
+  QString icon = {};      // name in resources/icons; tool bar entry if not empty
   std::vector<CommandArgument> args = {};
-  bool startsGroup = false;
+  bool startsGroup = false;  // a separator before it in its menu
+  /// The view that shows the effect of a long command: its job stays in the list. Null or empty = a brief command.
   std::function<QString(const nlohmann::json& args)> view = {};
-  std::function<QString(const CommandHost&)> bare = {};
+  /// The reason why a call without arguments, which a menu, a key or the palette makes, cannot run now.
+  Rule bare = {};
+};
+
+struct Command : CommandHead, CommandMore {
+  std::function<Status(CommandHost&, const nlohmann::json& args)> run = {};
+  /// The reason why the command cannot run now; empty = it can. Null = always.
+  Rule blocked = {};
 };
 
 /// The reason why a command cannot run now, without arguments; empty if it can.
@@ -53,9 +50,8 @@ inline auto shownIn(const char* view) {
   return [view](const nlohmann::json&) { return QString(view); };
 }
 
-/// Adds a command: `head` has its id, title, menu and help.
-void add(std::vector<Command>& list, Command head, std::function<Status(CommandHost&, const nlohmann::json& args)> run,
-         std::function<QString(const CommandHost&)> blocked = {}, CommandMore more = {});
+void add(std::vector<Command>& list, CommandHead head,
+         std::function<Status(CommandHost&, const nlohmann::json& args)> run, Rule blocked = {}, CommandMore more = {});
 
 class CommandRegistry {
  public:
@@ -91,7 +87,6 @@ void addSessionCommands(std::vector<Command>& list);
 void addRunCommands(std::vector<Command>& list);
 void addJobCommands(std::vector<Command>& list);
 void addStorageCommands(std::vector<Command>& list);
-void addPolicyCommands(std::vector<Command>& list);
 void addLanesCommands(std::vector<Command>& list);
 void addEditCommands(std::vector<Command>& list);
 void addNoteCommands(std::vector<Command>& list);

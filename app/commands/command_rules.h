@@ -7,83 +7,68 @@
 
 namespace kvlab {
 
-inline QString needsSession(const CommandHost& host) {
-  return host.context().snapshot() ? QString() : QString("no session is open");
+/// `why` is the reason against a command where `holds` is false, and `before` has no reason.
+inline Rule rule(const Rule& before, bool (*holds)(const CommandHost&), const char* why) {
+  return [=](const CommandHost& host) {
+    const QString earlier = before ? before(host) : QString();
+    return !earlier.isEmpty() || holds(host) ? earlier : QString(why);
+  };
 }
-inline QString needsIdle(const CommandHost& host) {
-  if (const QString why = needsSession(host); !why.isEmpty()) return why;
-  return host.context().busy() ? QString("the engine is working; stop it or wait") : QString();
+/// The same about the shown snapshot: `before` asks for a session.
+inline Rule rule(const Rule& before, bool (*holds)(const Snapshot&), const char* why) {
+  return [=](const CommandHost& host) {
+    const QString earlier = before(host);
+    return !earlier.isEmpty() || holds(*host.context().snapshot()) ? earlier : QString(why);
+  };
 }
+/// The first reason of several rules.
+template <class... Rules>
+Rule allOf(const Rules&... rules) {
+  return [=](const CommandHost& host) {
+    QString why;
+    (void)((why = rules(host), why.isEmpty()) && ...);
+    return why;
+  };
+}
+
 /// The newest state, whatever tick is shown. There must be a session.
 inline SnapshotPtr newestOf(const CommandHost& host) {
   const auto session = host.context().session();
   return session ? session->snapshot() : host.context().snapshot();
 }
-/// While a tick is open, the engine takes only commands that look and commands that continue the tick.
-inline QString needsClosed(const CommandHost& host) {
-  if (const QString why = needsSession(host); !why.isEmpty()) return why;
-  return newestOf(host)->stage ? QString("a tick is open; Finish Tick or Cancel Tick first") : QString();
-}
-/// The first reason of several rules.
-template <auto... rules>
-QString allOf(const CommandHost& host) {
-  QString why;
-  (void)((why = rules(host), why.isEmpty()) && ...);
-  return why;
-}
-/// For commands that change the session.
-inline constexpr auto needsFree = allOf<needsIdle, needsClosed>;
-inline QString needsFinding(const CommandHost& host) {
-  if (const QString why = needsSession(host); !why.isEmpty()) return why;
-  return host.context().snapshot()->alignment.findings.empty() ? QString("no invariant is known to be broken")
-                                                               : QString();
-}
-inline QString needsRow(const CommandHost& host) {
-  return host.context().focus().ledger.value() < 0 ? QString("no row has the focus; click one") : QString();
-}
-inline QString needsView(const CommandHost& host) {
-  return host.views().viewWithKeyboard().isEmpty() ? QString("no view has the keyboard; click a view first")
-                                                   : QString();
-}
-/// Lanes can only go forward, all together.
-inline QString needsAlone(const CommandHost& host) {
-  const SnapshotPtr snapshot = host.context().snapshot();
-  return snapshot && snapshot->lanes ? QString("lanes run in lockstep; Close Lanes first") : QString();
-}
-inline constexpr auto needsIdleAlone = allOf<needsIdle, needsAlone>, needsFreeAlone = allOf<needsFree, needsAlone>;
-inline QString needsReadyIdle(const CommandHost& host) {
-  if (const QString why = needsSession(host); !why.isEmpty()) return why;
-  const SnapshotPtr newest = newestOf(host);
-  if (newest->state == SessionState::Broken) return "the session is broken; Rebuild repairs it";
-  if (newest->length() == 0) return "the context is empty; prompt some text first";
-  return {};
-}
-inline constexpr auto needsReadyClosed = allOf<needsReadyIdle, needsClosed>;
-inline QString needsPending(const CommandHost& host) {
-  if (const QString why = needsFree(host); !why.isEmpty()) return why;
-  return host.context().snapshot()->pending.empty() ? QString("no action is pending; compose one in Compose")
-                                                    : QString();
-}
-inline QString needsWork(const CommandHost& host) {
-  return host.context().working() ? QString() : QString("nothing is running");
-}
-inline QString needsPast(const CommandHost& host) {
-  if (const QString why = needsFreeAlone(host); !why.isEmpty()) return why;
-  return host.context().snapshot()->tick.value() > 0 ? QString() : QString("this is the first tick");
-}
-inline QString needsUndo(const CommandHost& host) {
-  if (const QString why = needsFreeAlone(host); !why.isEmpty()) return why;
-  return host.context().snapshot()->canUndo ? QString() : QString("there is nothing to undo");
-}
-inline QString needsRedo(const CommandHost& host) {
-  if (const QString why = needsFreeAlone(host); !why.isEmpty()) return why;
-  return host.context().snapshot()->canRedo ? QString() : QString("there is nothing to redo");
-}
 
-/// A value in script syntax.
-inline QString scriptText(const nlohmann::json& value) {
-  return QString::fromStdString(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-}
+inline const Rule needsSession = rule(
+    {}, [](const CommandHost& host) { return host.context().snapshot() != nullptr; }, "no session is open");
+inline const Rule needsIdle = rule(
+    needsSession, [](const CommandHost& host) { return !host.context().busy(); },
+    "the engine is working; stop it or wait");
+/// While a tick is open, the engine takes only commands that look and commands that continue the tick.
+inline const Rule needsClosed = rule(
+    needsSession, [](const CommandHost& host) { return !newestOf(host)->stage; },
+    "a tick is open; Finish Tick or Cancel Tick first");
+/// For commands that change the session.
+inline const Rule needsFree = allOf(needsIdle, needsClosed);
+/// Lanes can only go forward, all together.
+inline const Rule needsAlone = rule(
+    {},
+    [](const CommandHost& host) {
+      const SnapshotPtr snapshot = host.context().snapshot();
+      return !snapshot || !snapshot->lanes;
+    },
+    "lanes run in lockstep; Close Lanes first");
+inline const Rule needsIdleAlone = allOf(needsIdle, needsAlone), needsFreeAlone = allOf(needsFree, needsAlone);
+inline const Rule needsReady = rule(
+    rule(
+        needsSession, [](const CommandHost& host) { return newestOf(host)->state != SessionState::Broken; },
+        "the session is broken; Rebuild repairs it"),
+    [](const CommandHost& host) { return newestOf(host)->length() > 0; },
+    "the context is empty; prompt some text first");
+inline const Rule needsPending = rule(
+    needsFree, [](const Snapshot& shown) { return !shown.pending.empty(); },
+    "no action is pending; compose one in Compose");
+inline const Rule needsView = rule(
+    {}, [](const CommandHost& host) { return !host.views().viewWithKeyboard().isEmpty(); },
+    "no view has the keyboard; click a view first");
 
 /// Emits the script line of a call. Packed replies are the business of views.
 inline void say(LiveContext& context, const std::string& verb, nlohmann::json args = nlohmann::json::object()) {
@@ -119,7 +104,7 @@ inline Status withPath(CommandHost& host, const nlohmann::json& args, const Path
 
 inline Error badArgument(const std::string& what, const std::string& why, const std::string& remedy,
                          const std::string& field, const nlohmann::json& value) {
-  return {"bad_argument", what, why, remedy, {}, field, value};
+  return {"bad_argument", what, why, remedy, field, value};
 }
 
 /// True for an index below `count`.

@@ -65,10 +65,12 @@ Status editTree(CommandHost& host, const Json& args, const char* verb) {
   return runVerb(host, verb, {{"node", memberOr(args, "node", std::int64_t{-1})}, {"now", true}});
 }
 
-QString needsTree(const CommandHost& host) {
-  if (const QString why = needsFree(host); !why.isEmpty()) return why;
-  return host.context().snapshot()->wlod ? QString() : QString("the session has no wLOD tree");
-}
+const Rule needsUndo = rule(
+    needsFreeAlone, [](const Snapshot& shown) { return shown.canUndo; }, "there is nothing to undo");
+const Rule needsRedo = rule(
+    needsFreeAlone, [](const Snapshot& shown) { return shown.canRedo; }, "there is nothing to redo");
+const Rule needsTree = rule(
+    needsFree, [](const Snapshot& shown) { return shown.wlod != nullptr; }, "the session has no wLOD tree");
 
 }  // namespace
 

@@ -45,10 +45,8 @@ Status close(CommandHost& host, const Json& args) {
   return ok();
 }
 
-QString needsLanes(const CommandHost& host) {
-  if (const QString why = needsIdle(host); !why.isEmpty()) return why;
-  return host.context().snapshot()->lanes ? QString() : QString("no lanes are open; use Open Lanes first");
-}
+const Rule needsLanes = rule(
+    needsIdle, [](const Snapshot& shown) { return shown.lanes != nullptr; }, "no lanes are open; use Open Lanes first");
 
 }  // namespace
 

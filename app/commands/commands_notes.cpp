@@ -112,9 +112,9 @@ Status exportAll(CommandHost& host, const Json& args) {
                   [what](CommandHost& window, const QString& path) { return exportTo(window, path, what); });
 }
 
-QString needsNotes(const CommandHost& host) {
-  return notesOf(host.context()).empty() ? QString("there are no notes; Bookmark makes one") : QString();
-}
+const Rule needsNotes = rule(
+    {}, [](const CommandHost& host) { return !notesOf(host.context()).empty(); },
+    "there are no notes; Bookmark makes one");
 
 }  // namespace
 
@@ -141,7 +141,7 @@ void addNoteCommands(std::vector<Command>& list) {
   add(list,
       {"notes_export", "Export Notes…", "File",
        "Write all notes as Markdown, with pictures beside it and the script lines that lead to each."},
-      exportAll, allOf<needsIdle, needsNotes>,
+      exportAll, allOf(needsIdle, needsNotes),
       {.args = {{"path", "string", "the file; asked for when missing"},
                 {"view", "string", "what the pictures show: a view's id, or window"}}});
 }

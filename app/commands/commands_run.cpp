@@ -114,13 +114,8 @@ Status showFirst(CommandHost& host, const std::string& condition, void (*more)(L
 Status driftBegan(CommandHost& host, const Json& args) {
   const double counts = memberOr(args, "kl", kDriftCounts);
   if (counts < 0)
-    return Error{"bad_argument",
-                 "the search was refused",
-                 "a KL divergence is never below 0",
-                 "give what counts as drift, in nats, such as 0.001",
-                 std::nullopt,
-                 "kl",
-                 counts};
+    return badArgument("the search was refused", "a KL divergence is never below 0",
+                       "give what counts as drift, in nats, such as 0.001", "kl", counts);
   return showFirst(host, "kl > " + Json(counts).dump());
 }
 
@@ -227,9 +222,9 @@ std::optional<std::ptrdiff_t> focusedIndex(const CommandHost& host) {
   return found == map.ledger.end() ? std::nullopt : std::optional(found - map.ledger.begin());
 }
 
-QString needsFocusedIndex(const CommandHost& host) {
-  return focusedIndex(host) ? QString() : QString("the focused layer holds no focused row; focus a row in the map");
-}
+const Rule needsFocusedIndex = rule(
+    {}, [](const CommandHost& host) { return focusedIndex(host).has_value(); },
+    "the focused layer holds no focused row; focus a row in the map");
 
 /// Compares the focused row unless the arguments name one.
 Status rebuildRow(CommandHost& host, const Json& given) {
@@ -248,46 +243,46 @@ Status rebuildRow(CommandHost& host, const Json& given) {
   return runVerb(host, "row", args);
 }
 
-QString needsRows(const CommandHost& host) {
-  if (const QString why = needsSession(host); !why.isEmpty()) return why;
-  return host.context().snapshot()->length() > 0 ? QString() : QString("the context is empty; prompt some text first");
-}
-
-constexpr auto needsReadyAlone = allOf<needsReadyIdle, needsAlone>,
-               needsReadyClosedAlone = allOf<needsReadyIdle, needsAlone, needsClosed>;
-
+const Rule needsPast = rule(
+    needsFreeAlone, [](const Snapshot& shown) { return shown.tick > Tick(0); }, "this is the first tick");
+const Rule needsWork = rule(
+    {}, [](const CommandHost& host) { return host.context().working(); }, "nothing is running");
+const Rule needsRow = rule(
+    {}, [](const CommandHost& host) { return host.context().focus().ledger >= LedgerId(0); },
+    "no row has the focus; click one");
+const Rule needsFinding = rule(
+    needsSession, [](const Snapshot& shown) { return !shown.alignment.findings.empty(); },
+    "no invariant is known to be broken");
+const Rule needsRows = rule(
+    needsSession, [](const Snapshot& shown) { return shown.length() > 0; },
+    "the context is empty; prompt some text first");
 /// Rows that all KV heads of a layer share, outside a wLOD tree.
-QString needsSharedRows(const CommandHost& host) {
-  if (const QString why = needsRows(host); !why.isEmpty()) return why;
-  const Snapshot& s = *host.context().snapshot();
-  if (s.wlod) return "the rows of a wLOD session belong to its tree";
-  return s.info->cacheLayers.byHead() ? QString("each KV head has rows of its own; this needs residency layer")
-                                      : QString();
+const Rule needsSharedRows = rule(
+    rule(
+        needsRows, [](const Snapshot& shown) { return !shown.wlod; }, "the rows of a wLOD session belong to its tree"),
+    [](const Snapshot& shown) { return !shown.info->cacheLayers.byHead(); },
+    "each KV head has rows of its own; this needs residency layer");
+const Rule needsBreakpoint = rule(
+    {},
+    [](const CommandHost& host) {
+      const SnapshotPtr s = host.context().snapshot();
+      const auto behindTicks = [](const BreakpointView& one) {
+        return one.enabled && one.condition.find("stage(") == std::string::npos;
+      };
+      return s && s->breakpoints && std::ranges::any_of(*s->breakpoints, behindTicks);
+    },
+    "no breakpoint stands behind a tick; add one in Events");
+/// True for a part of the newest state that is there and is not empty.
+template <auto part>
+bool hasAny(const CommandHost& host) {
+  const auto all = (*newestOf(host)).*part;
+  return all && !all->empty();
 }
-
-QString needsBreakpoint(const CommandHost& host) {
-  const SnapshotPtr s = host.context().snapshot();
-  const auto behindTicks = [](const BreakpointView& one) {
-    return one.enabled && one.condition.find("stage(") == std::string::npos;
-  };
-  const bool any = s && s->breakpoints && std::ranges::any_of(*s->breakpoints, behindTicks);
-  return any ? QString() : QString("no breakpoint stands behind a tick; add one in Events");
-}
-
-QString needsBreakpoints(const CommandHost& host) {
-  const auto all = newestOf(host)->breakpoints;
-  return all && !all->empty() ? QString() : QString("there are no breakpoints; Events adds one");
-}
-
-QString needsWatches(const CommandHost& host) {
-  const auto all = newestOf(host)->watches;
-  return all && !all->empty() ? QString() : QString("there are no watches; Watches adds one");
-}
-
-QString needsOpenTick(const CommandHost& host) {
-  if (const QString why = needsIdleAlone(host); !why.isEmpty()) return why;
-  return host.context().snapshot()->stage ? QString() : QString("no tick is open; Step Stage opens one");
-}
+const Rule needsBreakpoints = rule({}, hasAny<&Snapshot::breakpoints>, "there are no breakpoints; Events adds one"),
+           needsWatches = rule({}, hasAny<&Snapshot::watches>, "there are no watches; Watches adds one");
+const Rule needsOpenTick = rule(
+    needsIdleAlone, [](const Snapshot& shown) { return shown.stage != nullptr; },
+    "no tick is open; Step Stage opens one");
 
 /// Removes all breakpoints and adds these. The reply of the last verb is that of the command.
 Status setBreaks(CommandHost& host, const Json& args) {
@@ -313,7 +308,7 @@ Status setBreaks(CommandHost& host, const Json& args) {
 }  // namespace
 
 void addRunCommands(std::vector<Command>& list) {
-  add(list, {"step", "Step", "Run", "Generate one token and stop."}, step, needsReadyClosed,
+  add(list, {"step", "Step", "Run", "Generate one token and stop."}, step, allOf(needsReady, needsClosed),
       {.keys = {"F10"},
        .icon = "step",
        .args = {{"n", "number", "ticks to run, 1 unless given"}},
@@ -321,11 +316,11 @@ void addRunCommands(std::vector<Command>& list) {
   add(list,
       {"step_into", "Step Into", "Run",
        "Apply only the pending action with the highest position; without one, run a tick."},
-      theVerb("stepAction"), needsReadyClosedAlone, {.keys = {"F11"}, .icon = "step_into"});
+      theVerb("stepAction"), allOf(needsReady, needsAlone, needsClosed), {.keys = {"F11"}, .icon = "step_into"});
   add(list,
       {"step_stage", "Step Stage", "Run",
        "Do the next stage of a tick and stop there: generate, observe, plan, each action, apply, verify."},
-      stepStage, needsReadyAlone, {.keys = {"F7"}});
+      stepStage, allOf(needsReady, needsAlone), {.keys = {"F7"}});
   add(list, {"finish_tick", "Finish Tick", "Run", "Run the open tick to its end."}, theVerb("finishTick"),
       needsOpenTick, {.keys = {"Shift+F7"}});
   add(list, {"cancel_tick", "Cancel Tick", "Run", "Throw the open tick away; nothing has changed then."},
@@ -340,7 +335,8 @@ void addRunCommands(std::vector<Command>& list) {
       theVerb("goto"), needsFreeAlone,
       {.args = {{"tick", "number", "the tick", true},
                 {"branch", "string", "one of s.branches(); the shown one unless given"}}});
-  add(list, {"run", "Run", "Run", "Generate until a breakpoint, the end of the text or Stop."}, run, needsReadyClosed,
+  add(list, {"run", "Run", "Run", "Generate until a breakpoint, the end of the text or Stop."}, run,
+      allOf(needsReady, needsClosed),
       {.keys = {"F5"},
        .icon = "run",
        .args = {{"max_ticks", "number", "stop after so many ticks"}},

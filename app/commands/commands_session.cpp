@@ -63,15 +63,13 @@ PathAction fileVerb(const char* verb) {
   return [verb](CommandHost& host, const QString& path) { return runVerb(host, verb, {{"path", path.toStdString()}}); };
 }
 
-using Blocked = QString (*)(const CommandHost&);
-
-void addFile(std::vector<Command>& list, Command head, const PathQuestion& question, PathAction action,
-             Blocked blocked = nullptr, CommandMore more = {}) {
+void addFile(std::vector<Command>& list, CommandHead head, const PathQuestion& question, PathAction action,
+             Rule blocked = {}, CommandMore more = {}) {
   more.args = {{"path", "string", "the file; asked for when missing"}};
   const auto run = [question, action](CommandHost& host, const Json& args) {
     return withPath(host, args, question, action);
   };
-  add(list, std::move(head), run, blocked, std::move(more));
+  add(list, std::move(head), run, std::move(blocked), std::move(more));
 }
 
 constexpr auto kCaches = "Cache files (*.safetensors)";
@@ -168,9 +166,9 @@ void addFiles(std::vector<Command>& list) {
   add(list, {"new_sweep", "New Sweep…", "File", "Build the specification of a sweep in a form, save it and run it."},
       opens(WindowPanel::Sweep), {}, {.args = {{"spec", "object", "a specification to begin with"}}});
   add(list, {"run_sweep", "Run Sweep…", "File", "Run the sweep that a file specifies, or continue it."}, runSweep,
-      [](const CommandHost& host) {
-        return host.sweeps().running() ? QString("a sweep runs; wait for it or cancel it") : QString();
-      },
+      rule(
+          {}, [](const CommandHost& host) { return !host.sweeps().running(); },
+          "a sweep runs; wait for it or cancel it"),
       {.args = {{"path", "string", "the file; asked for when missing"},
                 {"spec", "object", "a specification that is in no file"},
                 {"out", "string", "the folder of the results; NAME.sweep when missing"}}});

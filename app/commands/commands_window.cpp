@@ -75,14 +75,10 @@ Status limitTicks(CommandHost& host, const Json& args) {
   return ok();
 }
 
-QString needsLimits(const CommandHost& host) {
-  return host.context().tickLimits() ? QString() : QString("all ticks are shown");
-}
-
-QString looksBack(const CommandHost& host) {
-  if (const QString why = needsSession(host); !why.isEmpty()) return why;
-  return host.context().following() ? QString("the newest tick is shown") : QString();
-}
+const Rule needsLimits = rule(
+    {}, [](const CommandHost& host) { return host.context().tickLimits().has_value(); }, "all ticks are shown");
+const Rule looksBack = rule(
+    needsSession, [](const CommandHost& host) { return !host.context().following(); }, "the newest tick is shown");
 
 auto onView(Status (ViewDesk::*body)(const QString&)) {
   return [body](CommandHost& host, const Json& args) {
@@ -137,15 +133,13 @@ void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& 
       {.keys = {"Alt+End"}});
   add(list, {"focus_back", "Back", "View", "Focus the row, layer and tick that were focused before."},
       saying("focus_back", [](CommandHost& host) { host.views().trail().back(); }),
-      [](const CommandHost& host) {
-        return host.views().trail().canGoBack() ? QString() : QString("nothing was focused before");
-      },
+      rule(
+          {}, [](const CommandHost& host) { return host.views().trail().canGoBack(); }, "nothing was focused before"),
       {.keys = {"Alt+Left"}, .startsGroup = true});
   add(list, {"focus_forward", "Forward", "View", "Focus what was focused before Back was used."},
       saying("focus_forward", [](CommandHost& host) { host.views().trail().forward(); }),
-      [](const CommandHost& host) {
-        return host.views().trail().canGoForward() ? QString() : QString("Back was not used");
-      },
+      rule(
+          {}, [](const CommandHost& host) { return host.views().trail().canGoForward(); }, "Back was not used"),
       {.keys = {"Alt+Right"}});
   add(list,
       {"find", "Find…", "View",
@@ -176,7 +170,8 @@ void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& 
   add(
       list, {"resume_tour", "Resume Tour", "Help", "Go on with the tour at the caption where it was left."},
       [](CommandHost& host, const Json&) { return host.runTour(host.tourLeft()); },
-      [](const CommandHost& host) { return host.tourLeft() ? QString() : QString("no tour was left before its end"); });
+      rule(
+          {}, [](const CommandHost& host) { return host.tourLeft() > 0; }, "no tour was left before its end"));
   add(list, {"bug_clinic", "Bug Clinic…", "Help", "Plant known bugs of KV caches and find their causes."},
       opens(WindowPanel::Clinic), {}, {.startsGroup = true});
   add(list, {"check_model", "Check Model…", "Help", "Test the engine and the checkpoint on the session's model."},

@@ -51,9 +51,7 @@ class CoreEngine : public Engine {
   void setProgress(Progress progress) override { m_holder->setProgress(std::move(progress)); }
   void setIdle(std::function<void()> idle) override { m_holder->setBetweenTicks(std::move(idle)); }
   Result<std::unique_ptr<Engine>> fork() override {
-    auto copy = m_holder->fork();
-    if (!copy) return copy.error();
-    return std::unique_ptr<Engine>(std::make_unique<CoreEngine>(copy.take()));
+    return std::unique_ptr<Engine>(std::make_unique<CoreEngine>(KV_TRY(m_holder->fork())));
   }
 
  private:
@@ -90,13 +88,11 @@ std::unique_ptr<Engine> engineOf(std::unique_ptr<Session> session) {
 
 Result<std::unique_ptr<Engine>> openManifest(const json& manifest, const std::string& resources,
                                              const Progress& progress) {
-  const auto checked = Manifest::fromJson(manifest);
-  if (!checked) return checked.error();
+  const Manifest checked = KV_TRY(Manifest::fromJson(manifest));
   logInfo("opening " + manifest.dump());
-  auto session = openSession(*checked, resources, progress);
-  if (!session) return session.error();
-  for (const std::string& one : idleKeys(*checked)) logWarning(one);
-  return engineOf(session.take());
+  std::unique_ptr<Session> session = KV_TRY(openSession(checked, resources, progress));
+  for (const std::string& one : idleKeys(checked)) logWarning(one);
+  return engineOf(std::move(session));
 }
 
 Result<std::unique_ptr<Engine>> openCapture(const json& request, const std::string& resources,
@@ -105,9 +101,7 @@ Result<std::unique_ptr<Engine>> openCapture(const json& request, const std::stri
   std::optional<std::int64_t> to;
   if (request.contains("to")) to = memberOr(request, "to", std::int64_t{0});
   logInfo("opening " + path);
-  auto session = openCaptured(path, resources, to, progress);
-  if (!session) return session.error();
-  return engineOf(session.take());
+  return engineOf(KV_TRY(openCaptured(path, resources, to, progress)));
 }
 
 Result<std::unique_ptr<Engine>> openLeft(const json& request, const std::string& resources, const Progress& progress) {

@@ -111,16 +111,8 @@ Result<json> describeOpened(std::shared_ptr<const Model> model, const Manifest& 
 json listInvariants() { return entries(invariants(), &Invariant::id, &Invariant::title); }
 json listLayouts() { return entries(layouts(), &LayoutName::name, &LayoutName::help); }
 json listMetrics() { return entries(metrics(), &MetricName::id, &MetricName::title); }
-json listBugs() {
-  json out = json::array();
-  for (const BugKind& bug : bugKinds()) out.push_back(entry(bug.name, bug.title));
-  return out;
-}
-json listSelfTests() {
-  json out = json::array();
-  for (const SelfTest& test : selfTests()) out.push_back(entry(test.id, test.title));
-  return out;
-}
+json listBugs() { return entries(bugKinds(), &BugKind::name, &BugKind::title); }
+json listSelfTests() { return entries(selfTests(), &SelfTest::id, &SelfTest::title); }
 json listErrors() { return entries(errorCodes(), &ErrorCode::code, &ErrorCode::meaning); }
 
 json listPolicies() {
@@ -199,9 +191,8 @@ json listBackends() {
 }
 
 Result<json> describeModel(const json& manifest, const std::string& resources) {
-  const auto checked = Manifest::fromJson(manifest);
-  if (!checked) return checked.error();
-  return describeOpened(KV_TRY(Model::open(checked->model, resources)), *checked);
+  const Manifest checked = KV_TRY(Manifest::fromJson(manifest));
+  return describeOpened(KV_TRY(Model::open(checked.model, resources)), checked);
 }
 
 ModelDescriber modelDescriber(const std::string& resources) {

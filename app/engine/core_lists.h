@@ -21,7 +21,6 @@ nlohmann::json listSelfTests();
 /// [{id, title, effect, lanes, args: [{name, type, required, default?}]}]
 nlohmann::json listVerbs();
 nlohmann::json listTables();
-nlohmann::json listTables();
 /// [{id, title, type, keys, of}] of expressions; of: state, or the tick that led to it
 nlohmann::json listFacts();
 /// [{id, title, type, default}]; default null = depends on the session

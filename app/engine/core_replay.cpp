@@ -4,7 +4,6 @@
 #include "core/api/log.h"
 #include "core/api/part_file.h"
 #include "core/model/files/mapped_file.h"
-#include "core/verbs/capture_journal.h"
 #include "core/verbs/capture_session.h"
 
 namespace kvlab {
@@ -19,23 +18,6 @@ ReplayOptions optionsOf(std::optional<std::int64_t> to, bool verify) {
   options.verify = verify;
   return options;
 }
-
-}  // namespace
-
-Result<std::unique_ptr<Session>> openCaptured(const std::string& path, const std::string& resources,
-                                              std::optional<std::int64_t> to, const Progress& progress) {
-  Result<Replay> replay = replayCapture(path, resources, optionsOf(to, false), progress);
-  if (!replay) return replay.error();
-  if (!replay->note.empty()) logWarning(path + ": " + replay->note);
-  if (!replay->ok()) {
-    Error error = *replay->steps.back().error;
-    error.what = path + ": command " + std::to_string(replay->steps.size()) + ": " + error.what;
-    return error;
-  }
-  return std::move(replay->session);
-}
-
-namespace {
 
 /// The first thing that is not as it was before the program ended.
 std::optional<Error> lostOf(const Replay& replay, const Capture& capture) {
@@ -66,6 +48,18 @@ Status beginAgain(Session& session, const std::string& path, Error& lost) {
 
 }  // namespace
 
+Result<std::unique_ptr<Session>> openCaptured(const std::string& path, const std::string& resources,
+                                              std::optional<std::int64_t> to, const Progress& progress) {
+  Replay replay = KV_TRY(replayCapture(path, resources, optionsOf(to, false), progress));
+  if (!replay.note.empty()) logWarning(path + ": " + replay.note);
+  if (!replay.ok()) {
+    Error error = *replay.steps.back().error;
+    error.what = path + ": command " + std::to_string(replay.steps.size()) + ": " + error.what;
+    return error;
+  }
+  return std::move(replay.session);
+}
+
 Result<Recovered> openRecovered(const std::string& path, const std::string& resources, const Progress& progress) {
   const Capture capture = KV_TRY(openCapture(path));
   Replay replay = KV_TRY(replayCapture(capture, path, resources, {}, progress));
@@ -86,11 +80,10 @@ Result<RecoveryFacts> recoveryFacts(const std::string& path) {
 
 Result<json> replayTable(const std::string& path, const std::string& resources, std::optional<std::int64_t> to,
                          bool verify) {
-  const Result<Replay> replay = replayCapture(path, resources, optionsOf(to, verify));
-  if (!replay) return replay.error();
+  const Replay replay = KV_TRY(replayCapture(path, resources, optionsOf(to, verify)));
   json steps = json::array();
-  for (const ReplayStep& step : replay->steps) steps.push_back(toJson(step));
-  return json{{"ok", replay->ok()}, {"note", replay->note}, {"steps", std::move(steps)}};
+  for (const ReplayStep& step : replay.steps) steps.push_back(toJson(step));
+  return json{{"ok", replay.ok()}, {"note", replay.note}, {"steps", std::move(steps)}};
 }
 
 }  // namespace kvlab

@@ -58,21 +58,14 @@ json cellManifest(const SweepSpec& spec, const SweepCell& cell) {
   return out;
 }
 
-Result<SweepOutcome> start(const Result<SweepSpec>& spec, SweepOptions& options) {
-  if (!spec) return spec.error();
-  if (options.out.empty()) options.out = spec->name + ".sweep";
-  return runSweep(*spec, options);
-}
-
 }  // namespace
 
-Result<SweepOutcome> sweepFile(const std::string& path, SweepOptions& options) {
-  options.folder = std::filesystem::path(path).parent_path().string();
-  return start(readSweepSpec(path), options);
-}
-
-Result<SweepOutcome> sweepJson(const nlohmann::json& spec, SweepOptions& options) {
-  return start(SweepSpec::fromJson(spec), options);
+Result<SweepOutcome> sweep(const json& specOrPath, SweepOptions& options) {
+  const std::string path = jsonOr(specOrPath, std::string());
+  if (specOrPath.is_string()) options.folder = std::filesystem::path(path).parent_path().string();
+  const SweepSpec spec = KV_TRY(specOrPath.is_string() ? readSweepSpec(path) : SweepSpec::fromJson(specOrPath));
+  if (options.out.empty()) options.out = spec.name + ".sweep";
+  return runSweep(spec, options);
 }
 
 Result<std::int64_t> sweepSize(const json& spec) {
@@ -86,7 +79,7 @@ Result<json> sweepCellRequest(const std::string& folder, std::int64_t cell, cons
   const std::vector<SweepCell> cells = KV_TRY(sweepCells(spec));
   if (cell < 0 || cell >= std::ssize(cells))
     return Error("bad_argument", kNotOpened, "there is no cell " + std::to_string(cell),
-                 "name one from 0 to " + std::to_string(std::ssize(cells) - 1), {}, "cell", cell);
+                 "name one from 0 to " + std::to_string(std::ssize(cells) - 1), "cell", cell);
   const SweepCell& wanted = cells[static_cast<std::size_t>(cell)];
   json out{{"manifest", cellManifest(spec, wanted)}};
   const json story = firstStory(spec.prompts[wanted.prompts], wanted.seed, resources);

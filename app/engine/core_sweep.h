@@ -5,11 +5,9 @@
 
 namespace kvlab {
 
-/// Runs the specification in a file. An empty `out` becomes NAME.sweep, `folder` becomes that of the file; both are
-/// stored in `options`. Errors: those of runSweep() (core/experiment/sweep_runner.h).
-Result<SweepOutcome> sweepFile(const std::string& path, SweepOptions& options);
-/// Runs a specification that is not in a file.
-Result<SweepOutcome> sweepJson(const nlohmann::json& spec, SweepOptions& options);
+/// Runs a specification, or that of a file. An empty `out` becomes NAME.sweep, `folder` becomes that of the file; both
+/// are stored in `options`. Errors: those of runSweep() (core/experiment/sweep_runner.h).
+Result<SweepOutcome> sweep(const nlohmann::json& specOrPath, SweepOptions& options);
 /// Cells of a specification. Errors: bad_sweep.
 Result<std::int64_t> sweepSize(const nlohmann::json& spec);
 /// The request that opens a session like a cell of a sweep: {manifest, start?}. `folder` has the sweep's journal; the

@@ -51,44 +51,39 @@ EngineThread::~EngineThread() {
   if (m_thread.joinable()) m_thread.join();
 }
 
-EngineThread::Ticket EngineThread::submit(std::string verb, nlohmann::json args, Reply reply) {
-  Job job;
-  job.work = [this, verb = std::move(verb), args = std::move(args), reply](Engine* engine) {
+/// Work of a job: the reply gets what the engine answers, or the error with which it was not opened.
+template <class T>
+EngineThread::Work EngineThread::workOf(ReplyOf<T> reply, Call<T> call) const {
+  return [this, reply = std::move(reply), call = std::move(call)](Engine* engine) {
     return closureOf(reply, [&]() -> std::function<void()> {
-      auto result = engine ? guarded(kStopped, [&] { return engine->execute(verb, args); }) : m_openError;
+      auto result = guarded(kStopped, [&]() -> Result<T> {
+        if (!engine) return m_openError.error();
+        return call(*engine);
+      });
       return [reply, result = std::move(result)] { reply(result); };
     });
   };
-  job.cancelled = [reply] { reply(cancelledError()); };
-  return push(std::move(job));
 }
 
-void EngineThread::keepRecovery(std::string path, Reply reply) {
-  Job job;
-  job.work = [this, path = std::move(path), reply](Engine* engine) {
-    return closureOf(reply, [&]() -> std::function<void()> {
-      auto result = engine ? guarded(kStopped, [&] { return engine->keepRecovery(path); }) : m_openError;
-      return [reply, result = std::move(result)] { reply(result); };
-    });
-  };
-  job.cancelled = [reply] { reply(cancelledError()); };
-  push(std::move(job));
+template <class T>
+EngineThread::Ticket EngineThread::command(const ReplyOf<T>& reply, Call<T> call) {
+  return push({.work = workOf<T>(reply, std::move(call)), .cancelled = [reply] { reply(cancelledError()); }});
 }
 
-void EngineThread::fork(ForkReply reply) {
-  Job job;
-  job.work = [this, reply](Engine* engine) -> std::function<void()> {
-    auto copy = guarded(kStopped, [&]() -> Result<std::unique_ptr<Engine>> {
-      if (!engine) return m_openError.error();
-      return engine->fork();
-    });
-    if (!copy) return [reply, error = copy.error()] { reply(error); };
-    const auto held = std::make_shared<std::unique_ptr<Engine>>(copy.take());
-    EngineOpener once = [held](const Progress&) -> Result<std::unique_ptr<Engine>> { return std::move(*held); };
-    return [reply, once = std::move(once)] { reply(once); };
-  };
-  job.cancelled = [reply] { reply(cancelledError()); };
-  push(std::move(job));
+EngineThread::Ticket EngineThread::submit(std::string verb, nlohmann::json args, const Reply& reply) {
+  return command<nlohmann::json>(
+      reply, [verb = std::move(verb), args = std::move(args)](Engine& engine) { return engine.execute(verb, args); });
+}
+
+void EngineThread::keepRecovery(std::string path, const Reply& reply) {
+  command<nlohmann::json>(reply, [path = std::move(path)](Engine& engine) { return engine.keepRecovery(path); });
+}
+
+void EngineThread::fork(const ForkReply& reply) {
+  command<EngineOpener>(reply, [](Engine& engine) -> Result<EngineOpener> {
+    const auto held = std::make_shared<std::unique_ptr<Engine>>(KV_TRY(engine.fork()));
+    return EngineOpener([held](const Progress&) -> Result<std::unique_ptr<Engine>> { return std::move(*held); });
+  });
 }
 
 EngineThread::Ticket EngineThread::push(Job job) {
@@ -101,15 +96,10 @@ EngineThread::Ticket EngineThread::push(Job job) {
   return m_last;
 }
 
-void EngineThread::query(std::string tag, std::string verb, nlohmann::json args, Reply reply) {
-  Job job{"q:" + tag, {}, {}, false, false, verb, args};
-  job.work = [this, verb = std::move(verb), args = std::move(args), reply](Engine* engine) {
-    return closureOf(reply, [&]() -> std::function<void()> {
-      auto result = engine ? guarded(kStopped, [&] { return ask(*engine, verb, args); }) : m_openError;
-      return [reply, result = std::move(result)] { reply(result); };
-    });
-  };
-  replaceOrPush(std::move(job));
+void EngineThread::query(const std::string& tag, const std::string& verb, const nlohmann::json& args, Reply reply) {
+  const auto asks = [verb, args](Engine& engine) { return ask(engine, verb, args); };
+  replaceOrPush(
+      {.tag = "q:" + tag, .work = workOf<nlohmann::json>(std::move(reply), asks), .verb = verb, .args = args});
 }
 
 /// Runs a verb that only reads or measures; the engine itself reports unknown verbs.
@@ -121,19 +111,12 @@ Result<nlohmann::json> EngineThread::ask(Engine& engine, const std::string& verb
 }
 
 void EngineThread::past(Tick tick, PastReply reply) {
-  Job job{"past", {}, {}, false, true};
-  job.work = [this, tick, reply](Engine* engine) {
-    auto snapshot = guarded(kStopped, [&]() -> Result<SnapshotPtr> {
-      if (!engine) return m_openError.error();
-      return engine->snapshotAt(tick);
-    });
-    return [reply, snapshot = std::move(snapshot)] { reply(snapshot); };
-  };
-  replaceOrPush(std::move(job));
+  const auto asks = [tick](Engine& engine) { return engine.snapshotAt(tick); };
+  replaceOrPush({.tag = "past", .work = workOf<SnapshotPtr>(std::move(reply), asks), .past = true});
 }
 
 void EngineThread::fetch(std::string tag, TileRequest request, TileReply reply) {
-  Job job{"t:" + tag, {}, {}, true, request.tick.has_value()};
+  Job job{.tag = "t:" + tag, .work = {}, .tile = true, .past = request.tick.has_value()};
   job.work = [this, request, reply](Engine* engine) -> std::function<void()> {
     auto tile = guarded(kStopped, [&]() -> Result<std::unique_ptr<PendingTile>> {
       if (!engine) return m_openError.error();
@@ -149,11 +132,8 @@ void EngineThread::fetch(std::string tag, TileRequest request, TileReply reply) 
 
 std::function<void()> EngineThread::answer(TileReply reply, PendingTile& tile) {
   using Shared = std::shared_ptr<const Tile>;
-  auto result = guarded(kStopped, [&]() -> Result<Shared> {
-    auto taken = tile.take();
-    if (!taken) return taken.error();
-    return Shared(std::make_shared<const Tile>(taken.take()));
-  });
+  auto result =
+      guarded(kStopped, [&]() -> Result<Shared> { return Shared(std::make_shared<const Tile>(KV_TRY(tile.take()))); });
   return [reply = std::move(reply), result = std::move(result)] { reply(result); };
 }
 

@@ -38,10 +38,12 @@ class EngineThread {
   static constexpr std::size_t kMailSnapshots = 1024;
   /// Names a command that was submitted.
   using Ticket = std::uint64_t;
-  using Reply = std::function<void(const Result<nlohmann::json>&)>;
-  using ForkReply = std::function<void(const Result<EngineOpener>&)>;
-  using PastReply = std::function<void(const Result<SnapshotPtr>&)>;
-  using TileReply = std::function<void(const Result<std::shared_ptr<const Tile>>&)>;
+  template <class T>
+  using ReplyOf = std::function<void(const Result<T>&)>;
+  using Reply = ReplyOf<nlohmann::json>;
+  using ForkReply = ReplyOf<EngineOpener>;
+  using PastReply = ReplyOf<SnapshotPtr>;
+  using TileReply = ReplyOf<std::shared_ptr<const Tile>>;
 
   /// Starts the thread and opens the engine on it. `opened` is the first reply: null, or the error that every later
   /// command gets. `wake` is called from the engine thread, at most once between two collects.
@@ -51,13 +53,13 @@ class EngineThread {
   EngineThread(const EngineThread&) = delete;
   EngineThread& operator=(const EngineThread&) = delete;
 
-  Ticket submit(std::string verb, nlohmann::json args, Reply reply);
+  Ticket submit(std::string verb, nlohmann::json args, const Reply& reply);
   /// Like submit(): Engine::keepRecovery().
-  void keepRecovery(std::string path, Reply reply);
+  void keepRecovery(std::string path, const Reply& reply);
   /// Like submit(): makes a second engine in the state after all earlier commands.
-  void fork(ForkReply reply);
+  void fork(const ForkReply& reply);
   /// Error not_a_query for a verb that does not only read or measure.
-  void query(std::string tag, std::string verb, nlohmann::json args, Reply reply);
+  void query(const std::string& tag, const std::string& verb, const nlohmann::json& args, Reply reply);
   void fetch(std::string tag, TileRequest request, TileReply reply);
   /// The snapshot of an earlier tick; a newer request replaces this one.
   void past(Tick tick, PastReply reply);
@@ -70,11 +72,14 @@ class EngineThread {
   EngineMail collect();
 
  private:
-  /// A command, or a read with a tag, which a newer read of the same tag replaces. `work` runs on the engine thread and
-  /// returns the reply as a closure for the reader.
+  /// Runs on the engine thread, with null if no engine was opened; returns the reply as a closure for the reader.
+  using Work = std::function<std::function<void()>(Engine*)>;
+  template <class T>
+  using Call = std::function<Result<T>(Engine&)>;
+  /// A command, or a read with a tag, which a newer read of the same tag replaces.
   struct Job {
-    std::string tag;
-    std::function<std::function<void()>(Engine*)> work;
+    std::string tag = {};
+    Work work;
     std::function<void()> cancelled = {};
     bool tile = false;
     bool past = false;      // asks about an earlier tick
@@ -97,6 +102,10 @@ class EngineThread {
   void putBack(Job job);
   void finishTile();
   static std::function<void()> answer(TileReply reply, PendingTile& tile);
+  template <class T>
+  Work workOf(ReplyOf<T> reply, Call<T> call) const;
+  template <class T>
+  Ticket command(const ReplyOf<T>& reply, Call<T> call);
   Ticket push(Job job);
   void replaceOrPush(Job job);
   void publish(SnapshotPtr snapshot);

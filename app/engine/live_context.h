@@ -75,7 +75,7 @@ class LiveContext : public InspectorContext {
   /// Sets the pause after showing a snapshot, as a multiple of the time that views needed, if this is longer than a
   /// frame. A pause leaves time for input and scripts. Default: 1.
   void setRest(int times) { m_rest = times; }
-  void runCommand(const QString& id, const nlohmann::json& args, QObject* receiver = nullptr,
+  void runCommand(const QString& id, const nlohmann::json& args = nlohmann::json::object(), QObject* receiver = nullptr,
                   Reply reply = {}) override;
   void evaluate(const QString& line, QObject* receiver, Evaluated reply) override;
   bool busy() const override { return m_session && m_session->busy(); }

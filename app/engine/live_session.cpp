@@ -46,14 +46,6 @@ void LiveSession::keepRecovery(const std::string& path, Reply reply) {
   setBusy(true);
 }
 
-void LiveSession::query(const std::string& tag, const std::string& verb, const nlohmann::json& args, Reply reply) {
-  m_thread.query(tag, verb, args, std::move(reply));
-}
-
-void LiveSession::fetch(const std::string& tag, const TileRequest& request, TileReply reply) {
-  m_thread.fetch(tag, request, std::move(reply));
-}
-
 void LiveSession::past(Tick tick, EngineThread::PastReply reply) {
   m_thread.past(tick, [this, reply = std::move(reply)](const Result<SnapshotPtr>& snapshot) {
     reply(snapshot && m_clockFrozen ? Result<SnapshotPtr>(withoutTimes(*snapshot)) : snapshot);

@@ -17,7 +17,6 @@ class LiveSession : public QObject, public SessionPort {
  public:
   /// Number of kept snapshots. Snapshots share structure, so this limits the history, not the memory.
   static constexpr std::size_t kHistory = 4096;
-  using TileReply = std::function<void(const Result<std::shared_ptr<const Tile>>&)>;
 
   /// `opened` is called once, from the event loop, with null or the error.
   LiveSession(EngineOpener opener, Reply opened);
@@ -29,8 +28,12 @@ class LiveSession : public QObject, public SessionPort {
   void fork(Opened forked) override;
   /// Keeps a capture in this file in case that the program ends without a word (Engine::keepRecovery).
   void keepRecovery(const std::string& path, Reply reply);
-  void query(const std::string& tag, const std::string& verb, const nlohmann::json& args, Reply reply);
-  void fetch(const std::string& tag, const TileRequest& request, TileReply reply);
+  void query(const std::string& tag, const std::string& verb, const nlohmann::json& args, Reply reply) {
+    m_thread.query(tag, verb, args, std::move(reply));
+  }
+  void fetch(const std::string& tag, const TileRequest& request, EngineThread::TileReply reply) {
+    m_thread.fetch(tag, request, std::move(reply));
+  }
   /// The snapshot of an earlier tick than those of history(); a newer request replaces this one.
   void past(Tick tick, EngineThread::PastReply reply);
   void cancel() override { m_thread.cancel(); }

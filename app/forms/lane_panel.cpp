@@ -27,7 +27,7 @@ QString whySame(const QString& key) {
 
 std::optional<Error> whyNoLane(const json& session, const json& changes) {
   const auto refused = [&](const std::string& why, const std::string& key) {
-    return Error("bad_manifest", "the lane was not added", why, "change what lanes may differ in", {}, key, changes);
+    return Error("bad_manifest", "the lane was not added", why, "change what lanes may differ in", key, changes);
   };
   for (const QString& key : kSame)
     if (changes.contains(key.toStdString()))

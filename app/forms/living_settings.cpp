@@ -14,7 +14,7 @@ using nlohmann::json;
 namespace {
 
 Error refused(const std::string& key, const json& value, const QString& why, const char* remedy) {
-  return {"bad_manifest", "the settings were not changed", why.toStdString(), remedy, {}, key, value};
+  return {"bad_manifest", "the settings were not changed", why.toStdString(), remedy, key, value};
 }
 
 /// The entries that differ from those of `usual`.

@@ -94,13 +94,9 @@ Result<QString> ManualPages::resolve(const QString& name) const {
   if (find(id)) return id;
   std::vector<std::string> names;
   for (const ManualPage& page : m_pages) names.push_back(page.id.toStdString());
-  return Error{"unknown_page",
-               "the manual has no page " + name.toStdString(),
+  return Error("unknown_page", "the manual has no page " + name.toStdString(),
                "index.md does not link it" + nearestNote(id.toStdString(), names),
-               "name a page of the list in Help > Manual",
-               {},
-               "page",
-               name.toStdString()};
+               "name a page of the list in Help > Manual", "page", name.toStdString());
 }
 
 std::vector<ManualHit> ManualPages::search(const QString& words) const {

@@ -160,8 +160,7 @@ void ManualWindow::openCurrent() {
 }
 
 Status ManualWindow::open(const QString& page) {
-  const auto id = m_pages.resolve(page);
-  if (!id) return id.error();
+  KV_TRY(m_pages.resolve(page));
   m_line->clear();
   show();
   raise();

@@ -21,32 +21,9 @@ QString workOf(const TrainingChoice& choice) {
           QStringLiteral("kvlab/training/%1.%2.%3").arg(model, choice.what, QFileInfo(choice.text).completeBaseName()));
 }
 
-class Training : public ProgramJob {
- public:
-  Training(JobList& jobs, const TrainingChoice& choice)
-      : ProgramJob(jobs,
-                   {.name = JobList::tr("Train %1").arg(choice.what),
-                    .on = choice.model,
-                    .prefix = QStringLiteral("kvlab: train "),
-                    .stopped = JobList::tr("Stopped by hand; the same training goes on from here")}),
-        m_choice(choice) {}
-
- protected:
-  /// The last line of the program names the file that it wrote, or the folder of the recordings.
-  End endOf(int exitCode, const QString& last) override {
-    if (exitCode != 0) return {JobState::Failed, last};
-    jobs().setPlace(number(), {.folder = m_choice.recordOnly ? workOf(m_choice) : QFileInfo(last).absolutePath()});
-    return {JobState::Done,
-            m_choice.recordOnly ? JobList::tr("Recorded; %1").arg(last) : JobList::tr("Saved in %1").arg(last)};
-  }
-
- private:
-  TrainingChoice m_choice;
-};
-
 }  // namespace
 
-ProgramJob::ProgramJob(JobList& jobs, Words words) : QObject(&jobs), m_jobs(jobs), m_words(std::move(words)) {
+ProgramJob::ProgramJob(JobList& jobs, Order order) : QObject(&jobs), m_jobs(jobs), m_order(std::move(order)) {
   m_process.setProcessChannelMode(QProcess::MergedChannels);
   connect(&m_process, &QProcess::readyRead, this, &ProgramJob::read);
   connect(&m_process, &QProcess::finished, this, &ProgramJob::end);
@@ -64,7 +41,7 @@ ProgramJob::~ProgramJob() {
 }
 
 int ProgramJob::start(const QString& program, const QStringList& arguments) {
-  m_job = m_jobs.begin({.name = m_words.name, .on = m_words.on, .rank = JobRank::Beside, .cancel = [this] { stop(); }});
+  m_job = m_jobs.begin({.name = m_order.name, .on = m_order.on, .rank = JobRank::Beside, .cancel = [this] { stop(); }});
   m_process.start(program, arguments);
   return m_job;
 }
@@ -83,15 +60,15 @@ void ProgramJob::read() {
     m_last = line;
     emit said(line);
     const QRegularExpressionMatch found = counts.match(line);
-    m_jobs.report(m_job, QString(line).remove(m_words.prefix), found.captured(1).toLongLong(),
+    m_jobs.report(m_job, QString(line).remove(m_order.prefix), found.captured(1).toLongLong(),
                   found.captured(2).toLongLong());
   }
 }
 
-ProgramJob::End ProgramJob::ending() {
-  if (m_stopped) return {JobState::Stopped, m_words.stopped};
+JobOutcome ProgramJob::ending() const {
+  if (m_stopped) return {JobState::Stopped, m_order.stopped};
   if (m_process.error() == QProcess::UnknownError && m_process.exitStatus() == QProcess::NormalExit)
-    return endOf(m_process.exitCode(), QString(m_last).remove(QStringLiteral("kvlab: error: ")));
+    return m_order.end(m_job, m_process.exitCode(), QString(m_last).remove(QStringLiteral("kvlab: error: ")));
   return {JobState::Failed, m_last.isEmpty() ? tr("%1 does not start").arg(m_process.program()) : m_last};
 }
 
@@ -100,7 +77,7 @@ void ProgramJob::end() {
   read();
   m_last += QString::fromUtf8(m_process.readAll()).trimmed();
   deleteLater();
-  const End how = ending();
+  const JobOutcome how = ending();
   m_jobs.end(m_job, how.state, how.how);
   emit ended();
 }
@@ -112,21 +89,22 @@ std::optional<CheckedTest> checkedTest(const QString& line) {
   return CheckedTest{found.captured(1), found.captured(2), found.captured(3), found.captured(4), found.captured(5)};
 }
 
-CheckJob::CheckJob(JobList& jobs, const QString& model)
-    : ProgramJob(jobs,
-                 {.name = JobList::tr("Check model"),
-                  .on = model,
-                  .prefix = QStringLiteral("kvlab: check "),
-                  .stopped = JobList::tr("Stopped by hand")}) {
-  connect(this, &ProgramJob::said, this, [this](const QString& line) {
-    if (const auto test = checkedTest(line); test && test->outcome == "FAILED") m_failed << test->id;
+ProgramJob* checkJob(JobList& jobs, const QString& model) {
+  const auto failed = std::make_shared<QStringList>();
+  const auto end = [failed](int, int exitCode, const QString& last) -> JobOutcome {
+    if (exitCode == 0) return {JobState::Done, JobList::tr("No test failed: %1").arg(last)};
+    return {JobState::Failed, failed->isEmpty() ? last : JobList::tr("Failed: %1").arg(failed->join(", "))};
+  };
+  auto* job = new ProgramJob(jobs,
+                             {.name = JobList::tr("Check model"),
+                              .on = model,
+                              .prefix = QStringLiteral("kvlab: check "),
+                              .stopped = JobList::tr("Stopped by hand"),
+                              .end = end});
+  QObject::connect(job, &ProgramJob::said, job, [failed](const QString& line) {
+    if (const auto test = checkedTest(line); test && test->outcome == "FAILED") *failed << test->id;
   });
-}
-
-CheckJob::End CheckJob::endOf(int exitCode, const QString& last) {
-  if (exitCode == 0) return {JobState::Done, JobList::tr("No test failed: %1").arg(last)};
-  if (m_failed.isEmpty()) return {JobState::Failed, last};
-  return {JobState::Failed, JobList::tr("Failed: %1").arg(m_failed.join(", "))};
+  return job;
 }
 
 QStringList trainingArguments(const TrainingChoice& choice) {
@@ -139,7 +117,18 @@ QStringList trainingArguments(const TrainingChoice& choice) {
 }
 
 int beginTraining(JobList& jobs, const QString& program, const TrainingChoice& choice) {
-  return (new Training(jobs, choice))->start(program, trainingArguments(choice));
+  const auto end = [&jobs, choice](int number, int exitCode, const QString& last) -> JobOutcome {
+    if (exitCode != 0) return {JobState::Failed, last};
+    jobs.setPlace(number, {.folder = choice.recordOnly ? workOf(choice) : QFileInfo(last).absolutePath()});
+    return {JobState::Done, (choice.recordOnly ? JobList::tr("Recorded; %1") : JobList::tr("Saved in %1")).arg(last)};
+  };
+  auto* training = new ProgramJob(jobs,
+                                  {.name = JobList::tr("Train %1").arg(choice.what),
+                                   .on = choice.model,
+                                   .prefix = QStringLiteral("kvlab: train "),
+                                   .stopped = JobList::tr("Stopped by hand; the same training goes on from here"),
+                                   .end = end});
+  return training->start(program, trainingArguments(choice));
 }
 
 }  // namespace kvlab

@@ -5,21 +5,25 @@
 #pragma once
 #include <QProcess>
 #include <QStringList>
+#include <functional>
 #include <optional>
 
-#include "widgets/base/job_list.h"
+#include "app/base/outcome.h"
 
 namespace kvlab {
 
 class ProgramJob : public QObject {
   Q_OBJECT
  public:
-  struct Words {
+  struct Order {
     QString name, on;  // name and subject of the job
     QString prefix;    // prefix of progress lines: not shown
     QString stopped;   // the outcome if it was stopped by hand
+    /// The end of a job whose process ran to its end. last: the last line that the process wrote, which names the file
+    /// of a training, or the folder of its recordings.
+    std::function<JobOutcome(int number, int exitCode, const QString& last)> end;
   };
-  ProgramJob(JobList& jobs, Words words);
+  ProgramJob(JobList& jobs, Order order);
   ~ProgramJob() override;
   /// Starts `program` with these arguments. Returns the job's number.
   int start(const QString& program, const QStringList& arguments);
@@ -31,23 +35,13 @@ class ProgramJob : public QObject {
   /// The job has ended.
   void ended();
 
- protected:
-  struct End {
-    JobState state;
-    QString how;
-  };
-  /// The end of a job whose process ran to its end. last: the last line that the process wrote.
-  virtual End endOf(int exitCode, const QString& last) = 0;
-  JobList& jobs() { return m_jobs; }
-  int number() const { return m_job; }
-
  private:
   void read();
   void end();
-  End ending();
+  JobOutcome ending() const;
 
   JobList& m_jobs;
-  Words m_words;
+  Order m_order;
   QProcess m_process;
   QString m_last;
   int m_job = 0;
@@ -61,17 +55,8 @@ struct CheckedTest {
 /// None: the line says something else.
 std::optional<CheckedTest> checkedTest(const QString& line);
 
-/// The self-tests of a model.
-class CheckJob : public ProgramJob {
- public:
-  CheckJob(JobList& jobs, const QString& model);
-
- protected:
-  End endOf(int exitCode, const QString& last) override;
-
- private:
-  QStringList m_failed;
-};
+/// The self-tests of a model, to be started.
+ProgramJob* checkJob(JobList& jobs, const QString& model);
 
 struct TrainingChoice {
   QString what;             // gates, gists or lens

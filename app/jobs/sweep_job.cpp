@@ -21,7 +21,7 @@ using nlohmann::json;
 namespace {
 
 Error refused(const std::string& why, const std::string& field, const json& value) {
-  return {"bad_argument", "the sweep was not started", why, "see lab.sweep in script_api.d.ts", {}, field, value};
+  return {"bad_argument", "the sweep was not started", why, "see lab.sweep in script_api.d.ts", field, value};
 }
 
 std::string nameOf(const json& spec) {
@@ -100,9 +100,7 @@ void SweepJob::start(const json& request, Reply reply) {
   constexpr const char* kStopped = "the sweep was stopped";
   const Status started = guarded(kStopped, [&] {
     m_thread = std::thread([this, spec, options]() mutable {
-      const Result<SweepOutcome> outcome = guarded(kStopped, [&] {
-        return spec.is_string() ? sweepFile(jsonOr(spec, std::string()), options) : sweepJson(spec, options);
-      });
+      const Result<SweepOutcome> outcome = guarded(kStopped, [&] { return sweep(spec, options); });
       QMetaObject::invokeMethod(
           this, [this, outcome, out = options.out] { finish(outcome, out); }, Qt::QueuedConnection);
     });
@@ -170,14 +168,12 @@ Status SweepJob::open(const QString& path) {
   QString file = path;
   if (const QDir folder(path); folder.exists())
     file = folder.filePath(folder.exists("results.jsonl") ? "results.jsonl" : "journal.jsonl");
-  const Result<QByteArray> text = readBounded(file, "results " + path.toStdString() + " were not read");
-  if (!text) return text.error();
-  Result<std::vector<SweepRow>> rows = sweepRows({text->constData(), at(text->size())}, file.toStdString());
-  if (!rows) return rows.error();
+  const QByteArray text = KV_TRY(readBounded(file, "results " + path.toStdString() + " were not read"));
+  std::vector<SweepRow> rows = KV_TRY(sweepRows({text.constData(), at(text.size())}, file.toStdString()));
   m_name = QFileInfo(QFileInfo(file).absolutePath()).completeBaseName().toStdString();
   m_place = file.toStdString();
-  const auto total = static_cast<std::int64_t>(rows->size());
-  show(rows.take(), total, false, -1);
+  const auto total = static_cast<std::int64_t>(rows.size());
+  show(std::move(rows), total, false, -1);
   return ok();
 }
 

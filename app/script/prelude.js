@@ -42,9 +42,10 @@
       remedy: "parse it without a reviver, and change the value behind that" });
   };
 
-  function native(text) {
+  // `refuses` says of the code of an error whether a model, a file or a back end was refused.
+  function native(text, refuses) {
     const answer = JSON.parse(text);
-    if (answer.error) fail(answer.error);
+    if (answer.error) fail(refuses ? Object.assign(answer.error, { refused: refuses(answer.error.code) }) : answer.error);
     return answer.value;
   }
 
@@ -81,16 +82,13 @@
   }
   // Sends a verb to the session; lanes and sequences send theirs in another way.
   Object.defineProperty(Session.prototype, "verb", { value(name, args) { return native(host.call(this.handle, name, pack(args))); } });
+  // A method that the lists of names have.
+  const method = (name, value) => Object.defineProperty(Session.prototype, name, { enumerable: true, configurable: true, value });
   const table = JSON.parse(host.verbs());
   const argsOf = (name) => { const verb = table.find((one) => one.name === name); return verb ? verb.args : []; };
   for (const verb of table) {
     if (verb.name === "at" || verb.ofLanes) continue;
-    Object.defineProperty(Session.prototype, verb.name, {
-      enumerable: true,
-      value: function (...given) {
-        return this.verb(verb.name, named(verb.name, verb.args, given));
-      },
-    });
+    method(verb.name, function (...given) { return this.verb(verb.name, named(verb.name, verb.args, given)); });
   }
   // Each table by its name: its rows as objects, all of them unless `limit` is given. Arguments that the table does not
   // take go to the verb `table`.
@@ -115,11 +113,7 @@
   };
   const tables = JSON.parse(host.tables());
   for (const { name, args } of tables)
-    Object.defineProperty(Session.prototype, name, {
-      enumerable: true,
-      configurable: true,
-      value(...given) { return recordsOf(this, asked(name, args, named(name, args, given))); },
-    });
+    method(name, function (...given) { return recordsOf(this, asked(name, args, named(name, args, given))); });
   // Questions that are a part of a table: the names of their arguments, and the answer.
   function stateOf(session, column) {
     return session.verb("table", { name: "state", columns: [column] }).columns[column][0];
@@ -151,23 +145,17 @@
       `not present and (${of.condition === undefined ? anyBreak(session) : of.condition})`, { newest: true })],
   };
   for (const [name, [names, answer]] of Object.entries(parts))
-    Object.defineProperty(Session.prototype, name, {
-      enumerable: true,
-      value(...given) {
-        const of = named(name, names, given), foreign = Object.keys(of).find((key) => !names.includes(key));
-        if (foreign !== undefined)
-          fail({ code: "bad_argument", what: `${name} was refused`, why: `"${foreign}" is not an argument of it`,
-            remedy: `call ${name}(${names.join(", ")})`, field: foreign, value: of[foreign] });
-        return answer(this, of);
-      },
+    method(name, function (...given) {
+      const of = named(name, names, given), foreign = Object.keys(of).find((key) => !names.includes(key));
+      if (foreign !== undefined)
+        fail({ code: "bad_argument", what: `${name} was refused`, why: `"${foreign}" is not an argument of it`,
+          remedy: `call ${name}(${names.join(", ")})`, field: foreign, value: of[foreign] });
+      return answer(this, of);
     });
   // A row of the ledger by its id, or all of them.
-  Object.defineProperty(Session.prototype, "ledger", {
-    enumerable: true,
-    value(...given) {
-      const rows = rowOf.apply(this, given);
-      return given.length === 0 || (isOptions(given[0]) && given[0].id === undefined) ? rows : rows[0];
-    },
+  method("ledger", function (...given) {
+    const rows = rowOf.apply(this, given);
+    return given.length === 0 || (isOptions(given[0]) && given[0].id === undefined) ? rows : rows[0];
   });
   // One setting each, as scripts of before have them.
   const inLayer = (layer, keys) => (layer === undefined || layer === null ? keys : { layers: [Object.assign({ match: layer }, keys)] });
@@ -291,10 +279,10 @@
     batch(session, size, options = {}) {
       return new Batch(several(session, "batch was", "lab.batch(s, 4)", "batchOpen", Object.assign({}, options, { size })));
     },
-    open(manifest = {}) { return new Session(native(host.open(pack({ manifest })))); },
-    openCapture(path) { return new Session(native(host.open(pack({ capture: path })))); },
+    open(manifest = {}) { return new Session(native(host.open(pack({ manifest })), () => true)); },
+    openCapture(path) { return new Session(native(host.open(pack({ capture: path })), () => true)); },
     /** Runs a sweep (core/experiment/sweep_spec.h): an object, or the name of a file. */
-    sweep(spec, options = {}) { return native(host.sweep(pack({ spec, options }))); },
+    sweep(spec, options = {}) { return native(host.sweep(pack({ spec, options })), (code) => code !== "cancelled" && code !== "bad_argument"); },
     /** Text of a file; "resource:demo/story.txt" is one that comes with the program. */
     readText(path) { return native(host.readText(String(path))); },
     /** Writes a file whole or not at all; relative paths go to --out. */
@@ -383,7 +371,7 @@
     view("expectDump", Object.assign(subject, { file, options: patterns ? Object.assign({}, options, { mask: patterns }) : options }));
   };
 
-  // Tests of a file, in the order of their calls; `kvlab test` collects and runs them (app/script/script_tests.cpp).
+  // Tests of a file, in the order of their calls; `kvlab test` collects and runs them (app/script/script_host.cpp).
   const tests = [], around = { before: [], after: [] };
   let collecting = false;
   function collect(call, value, fn) {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/script/script_calls.h"
 
+#include <QCoreApplication>
 #include <QDir>
-#include <QElapsedTimer>
 #include <QEventLoop>
 #include <QFileInfo>
 #include <QTimer>
 #include <algorithm>
 
 #include "app/base/frozen_clock.h"
+#include "app/base/session_script.h"
 #include "app/script/input_gate.h"
 #include "core/api/texts.h"
 
@@ -18,21 +19,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-QString packed(const Json& json) {
-  return QString::fromStdString(json.dump(-1, ' ', false, Json::error_handler_t::replace));
-}
-Error closedSession(int handle) {
-  return {"closed_session", "session " + std::to_string(handle) + " was not called", "it has been closed",
-          "open another one with lab.open"};
-}
 Error badArgument(const std::string& what, const std::string& why, const std::string& field, const Json& value) {
-  return {"bad_argument", what, why, "see script_api.d.ts", {}, field, value};
+  return {"bad_argument", what, why, "see script_api.d.ts", field, value};
 }
 
 }  // namespace
 
 QString ScriptCalls::answer(const Result<Json>& result) {
-  return result ? packed({{"value", *result}}) : packed({{"error", result.error().toJson()}});
+  return result ? scriptText({{"value", *result}}) : scriptText({{"error", result.error().toJson()}});
 }
 
 Error ScriptCalls::cancelled() {
@@ -46,7 +40,7 @@ QString ScriptCalls::verbs() const {
     for (const ArgInfo& arg : verb.args) args.push_back(arg.name);
     list.push_back({{"name", verb.name}, {"args", args}, {"lanes", name(verb.lanes)}, {"ofLanes", verb.ofLanes()}});
   }
-  return packed(list);
+  return scriptText(list);
 }
 
 QString ScriptCalls::tables() const {
@@ -56,40 +50,33 @@ QString ScriptCalls::tables() const {
     for (const ArgInfo& arg : table.args) list.back()["args"].push_back(arg.name);
     for (const ColumnInfo& column : table.columns) list.back()["columns"].push_back(column.name);
   }
-  return packed(list);
+  return scriptText(list);
 }
 
 QString ScriptCalls::args() const {
   Json list = Json::array();
   for (const QString& arg : m_settings.args) list.push_back(arg.toStdString());
-  return packed(list);
+  return scriptText(list);
 }
 
-QString ScriptCalls::call(int handle, const QString& verb, const QString& args) {
-  const auto found = m_sessions.find(handle);
-  if (found == m_sessions.end()) return answer(closedSession(handle));
-  const SessionPtr session = found->second;
+Result<SessionPtr> ScriptCalls::sessionOf(int handle) const {
+  if (const auto found = m_sessions.find(handle); found != m_sessions.end()) return found->second;
+  return Error("closed_session", "session " + std::to_string(handle) + " was not called", "it has been closed",
+               "open another one with lab.open");
+}
+
+Result<Json> ScriptCalls::call(int handle, const QString& verb, const QString& args) {
+  const SessionPtr session = KV_TRY(sessionOf(handle));
   Json given = Json::parse(args.toStdString(), nullptr, false);
   resolvePaths(verb.toStdString(), given);
-  const auto reply = std::make_shared<Answer>();
-  session->submit(verb.toStdString(), given, [reply](const Result<Json>& r) { reply->emplace(r); });
-  const auto stopping = connect(this, &ScriptCalls::stopped, this, [session] { session->cancel(); });
-  wait([reply] { return reply->has_value(); });
-  disconnect(stopping);
-  if (!reply->has_value()) return answer(cancelled());
-  if (**reply && m_window.clockFrozen()) stopTimes(***reply);
-  return answer(**reply);
+  const auto submit = [&](auto reply) { session->submit(verb.toStdString(), given, reply); };
+  Json reply = KV_TRY(answered<Json>(submit, [session] { session->cancel(); }));
+  if (m_window.clockFrozen()) stopTimes(reply);
+  return reply;
 }
 
-QString ScriptCalls::open(const QString& request) {
-  auto opened = openNow(Json::parse(request.toStdString(), nullptr, false));
-  if (opened) return answer(opened);
-  Json error = opened.error().toJson();
-  error["refused"] = true;
-  return packed({{"error", error}});
-}
-
-Result<Json> ScriptCalls::openNow(Json request) {
+Result<Json> ScriptCalls::open(const QString& text) {
+  Json request = Json::parse(text.toStdString(), nullptr, false);
   if (request.contains("capture")) {
     if (!request["capture"].is_string())
       return badArgument("the capture was not opened", "the path is not a string", "path", request["capture"]);
@@ -104,12 +91,8 @@ Result<Json> ScriptCalls::openNow(Json request) {
     manifest.merge_patch(request["manifest"]);
     request["manifest"] = manifest;
   }
-  const auto reply = std::make_shared<std::optional<Result<SessionPtr>>>();
-  m_window.openSession(request, [reply](const Result<SessionPtr>& r) { reply->emplace(r); });
-  wait([reply] { return reply->has_value(); });
-  if (!reply->has_value()) return cancelled();
-  if (!**reply) return (*reply)->error();
-  return Json(handleOf(***reply));
+  const SessionPtr opened = KV_TRY(answered<SessionPtr>([&](auto reply) { m_window.openSession(request, reply); }));
+  return Json(handleOf(opened));
 }
 
 int ScriptCalls::handleOf(const SessionPtr& session) {
@@ -119,40 +102,28 @@ int ScriptCalls::handleOf(const SessionPtr& session) {
   return m_nextHandle++;
 }
 
-QString ScriptCalls::fork(int handle) {
-  const auto found = m_sessions.find(handle);
-  if (found == m_sessions.end()) return answer(closedSession(handle));
-  const auto reply = std::make_shared<std::optional<Result<SessionPtr>>>();
-  found->second->fork([reply](const Result<SessionPtr>& r) { reply->emplace(r); });
-  wait([reply] { return reply->has_value(); });
-  if (!reply->has_value()) return answer(cancelled());
-  if (!**reply) return answer((*reply)->error());
-  m_window.showSession(***reply);
-  return answer(Result<Json>(Json(handleOf(***reply))));
+Result<Json> ScriptCalls::fork(int handle) {
+  const SessionPtr session = KV_TRY(sessionOf(handle));
+  const SessionPtr forked = KV_TRY(answered<SessionPtr>([&](auto reply) { session->fork(reply); }));
+  m_window.showSession(forked);
+  return Json(handleOf(forked));
 }
 
-QString ScriptCalls::current() {
+Result<Json> ScriptCalls::current() {
   const SessionPtr session = m_window.session();
-  return answer(Result<Json>(session ? Json(handleOf(session)) : Json()));
+  return session ? Json(handleOf(session)) : Json();
 }
 
-QString ScriptCalls::show(int handle) {
-  const auto found = m_sessions.find(handle);
-  if (found == m_sessions.end()) return answer(closedSession(handle));
-  m_window.showSession(found->second);
-  return answer(Json());
+Result<Json> ScriptCalls::show(int handle) {
+  m_window.showSession(KV_TRY(sessionOf(handle)));
+  return Json();
 }
 
-QString ScriptCalls::close(int handle) {
-  const auto found = m_sessions.find(handle);
-  if (found == m_sessions.end()) return answer(closedSession(handle));
-  m_window.closeSession(found->second);
-  m_sessions.erase(found);
-  return answer(Json());
+Result<Json> ScriptCalls::close(int handle) {
+  m_window.closeSession(KV_TRY(sessionOf(handle)));
+  m_sessions.erase(handle);
+  return Json();
 }
-
-QString ScriptCalls::readText(const QString& path) const { return answer(readNow(path)); }
-QString ScriptCalls::writeText(const QString& path, const QString& text) const { return answer(writeNow(path, text)); }
 
 void ScriptCalls::log(const QString& text) {
   if (m_settings.log) m_settings.log(text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The native functions that prelude.js calls. Every call takes and returns JSON text ({"value":..} or {"error":..}) and
-// returns when its work is done. Owned by ScriptHost. GUI thread.
+// The native functions that prelude.js calls. Every call takes JSON text and returns when its work is done. Owned by
+// ScriptHost. GUI thread.
 #pragma once
 #include <QObject>
 #include <map>
@@ -16,22 +16,25 @@ struct Expectation;
 class ScriptCalls : public QObject {
   Q_OBJECT
  public:
+  using Json = nlohmann::json;
   ScriptCalls(WindowPort& window, const ScriptSettings& settings) : m_window(window), m_settings(settings) {}
 
-  Q_INVOKABLE QString verbs() const;
-  Q_INVOKABLE QString tables() const;
-  Q_INVOKABLE QString args() const;
-  Q_INVOKABLE QString call(int handle, const QString& verb, const QString& args);
-  Q_INVOKABLE QString open(const QString& request);
-  Q_INVOKABLE QString current();
-  Q_INVOKABLE QString show(int handle);
-  Q_INVOKABLE QString fork(int handle);
-  Q_INVOKABLE QString close(int handle);
-  Q_INVOKABLE QString sweep(const QString& request);
-  Q_INVOKABLE QString view(const QString& op, const QString& args);
-  Q_INVOKABLE QString readText(const QString& path) const;
-  Q_INVOKABLE QString writeText(const QString& path, const QString& text) const;
-  Q_INVOKABLE void log(const QString& text);
+  QString verbs() const;
+  QString tables() const;
+  QString args() const;
+  Result<Json> call(int handle, const QString& verb, const QString& args);
+  Result<Json> open(const QString& request);
+  Result<Json> current();
+  Result<Json> show(int handle);
+  Result<Json> fork(int handle);
+  Result<Json> close(int handle);
+  Result<Json> sweep(const QString& request);
+  Result<Json> view(const QString& op, const QString& args);
+  Result<Json> readText(const QString& path) const;
+  Result<Json> writeText(const QString& path, const QString& text) const;
+  void log(const QString& text);
+  /// {"value":..} or {"error":..} as text.
+  static QString answer(const Result<Json>& result);
 
   /// The folder of the script that runs: where its expectations are.
   void setFolder(const QString& folder) { m_folder = folder; }
@@ -50,12 +53,6 @@ class ScriptCalls : public QObject {
   void stopped();
 
  private:
-  using Json = nlohmann::json;
-  using Answer = std::optional<Result<Json>>;
-  Result<Json> openNow(Json request);
-  Result<Json> sweepNow(Json given);
-  Result<Json> readNow(const QString& path) const;
-  Result<Json> writeNow(const QString& path, const QString& text) const;
   Status waitUntilReady(const PictureRequest& request);
   Result<QImage> pictureOf(const QString& what, VerbArgs& options);
   Result<QString> dumpOf(const QString& what);
@@ -64,18 +61,11 @@ class ScriptCalls : public QObject {
   struct ViewCall {
     const char* op;
     std::vector<ArgInfo> args;
-    Result<Json> (ScriptCalls::*run)(VerbArgs& in);
+    std::function<Result<Json>(ScriptCalls& calls, VerbArgs& in)> run;
   };
   static const ViewCall kViewCalls[];
-  Result<Json> viewShow(VerbArgs& in);
   Result<Json> viewFocus(VerbArgs& in);
-  Result<Json> viewSet(VerbArgs& in);
-  Result<Json> viewTheme(VerbArgs& in);
-  Result<Json> viewSize(VerbArgs& in);
-  Result<Json> viewFreezeClock(VerbArgs& in);
   Result<Json> viewCommand(VerbArgs& in);
-  Result<Json> viewList(VerbArgs& in);
-  Result<Json> viewInteractive(VerbArgs& in);
   Result<Json> viewClick(VerbArgs& in);
   Result<Json> viewDrag(VerbArgs& in);
   Result<Json> viewKeys(VerbArgs& in);
@@ -89,8 +79,21 @@ class ScriptCalls : public QObject {
   Result<Json> expectImage(VerbArgs& in);
   Result<Json> expectDump(VerbArgs& in);
 
-  static QString answer(const Result<Json>& result);
   void wait(const std::function<bool()>& done);
+  /// The reply to a request, or the error `cancelled`. cancel: ends the request when the script is stopped.
+  template <class T>
+  Result<T> answered(const std::function<void(std::function<void(const Result<T>&)>)>& ask,
+                     const std::function<void()>& cancel = {}) {
+    const auto reply = std::make_shared<std::optional<Result<T>>>();
+    ask([reply](const Result<T>& r) { reply->emplace(r); });
+    const auto stopping = connect(this, &ScriptCalls::stopped, this, [&] {
+      if (cancel) cancel();
+    });
+    wait([reply] { return reply->has_value(); });
+    disconnect(stopping);
+    return reply->has_value() ? **reply : cancelled();
+  }
+  Result<SessionPtr> sessionOf(int handle) const;
   int handleOf(const SessionPtr& session);
   std::string resolved(const std::string& path, bool write) const;
   void resolvePaths(const std::string& verb, Json& args) const;

@@ -79,11 +79,6 @@ QList<QRegularExpression> patternsOf(VerbArgs& in) {
 
 }  // namespace
 
-Result<Json> ScriptCalls::viewSize(VerbArgs& in) {
-  const Status sized = m_window.setSize(sizeOf(in));
-  return sized ? Result<Json>(Json()) : Result<Json>(sized.error());
-}
-
 /// The picture that `options` describe, once the view shows the current tick.
 Result<QImage> ScriptCalls::pictureOf(const QString& what, VerbArgs& options) {
   PictureRequest request;
@@ -94,7 +89,7 @@ Result<QImage> ScriptCalls::pictureOf(const QString& what, VerbArgs& options) {
   if (options.error()) return *options.error();
   if (sized) request.size = sizeOf(options);
   request.dpr = options.number("dpr");
-  if (const Status ready = waitUntilReady(request); !ready) return ready.error();
+  KV_TRY(waitUntilReady(request));
   return m_window.views().picture(request);
 }
 
@@ -113,7 +108,7 @@ Result<Json> ScriptCalls::viewDump(VerbArgs& in) {
 }
 
 Result<QString> ScriptCalls::dumpOf(const QString& what) {
-  if (const Status ready = waitUntilReady(PictureRequest{what}); !ready) return ready.error();
+  KV_TRY(waitUntilReady(PictureRequest{what}));
   return m_window.views().dump(what);
 }
 

@@ -46,6 +46,10 @@ QString frames(const QStringList& stack) {
   return lines.join('\n');
 }
 
+ScriptResult failure(const Error& error) {
+  return {.failed = true, .text = QString::fromStdString(error.text()), .file = {}, .error = error};
+}
+
 }  // namespace
 
 /// Objects of the script's thread: made, used and deleted there.
@@ -162,10 +166,8 @@ ScriptResult ScriptHost::runFile(const QString& path) {
   const auto bytes = readBounded(path, "script " + path.toStdString() + " was not run");
   m->calls.setFolder(QFileInfo(path).absolutePath());
   if (bytes) return runText(QString::fromUtf8(*bytes), path);
-  ScriptResult result;
-  result.failed = result.refused = true;
-  result.error = bytes.error();
-  result.text = QString::fromStdString(result.error.text());
+  ScriptResult result = failure(bytes.error());
+  result.refused = true;
   return result;
 }
 
@@ -221,13 +223,8 @@ ScriptResult ScriptHost::runPart(const QString& part, int index) {
 }
 
 ScriptResult ScriptHost::guarded(const std::function<QJSValue(QStringList& stack)>& work) {
-  if (running()) {
-    ScriptResult busy;
-    busy.failed = true;
-    busy.error = {"busy", "the script was not run", "another script is running", "stop it or wait for its end"};
-    busy.text = QString::fromStdString(busy.error.text());
-    return busy;
-  }
+  if (running())
+    return failure({"busy", "the script was not run", "another script is running", "stop it or wait for its end"});
   ++m->depth;
   emit runningChanged(true);
   m->calls.restart();
@@ -247,10 +244,8 @@ ScriptResult ScriptHost::guarded(const std::function<QJSValue(QStringList& stack
       return ok();
     });
     if (ran) return;
-    result.failed = true;
+    result = failure(ran.error());
     result.file = m->file;
-    result.error = ran.error();
-    result.text = QString::fromStdString(ran.error().text());
   });
   --m->depth;
   if (result.failed && !late.code.empty()) {

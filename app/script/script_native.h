@@ -21,34 +21,18 @@ class ScriptNative : public QObject {
   Q_INVOKABLE QString tables() const { return m_calls.tables(); }
   Q_INVOKABLE QString args() const { return m_calls.args(); }
   Q_INVOKABLE QString call(int handle, const QString& verb, const QString& args) {
-    return onGui([&] { return m_calls.call(handle, verb, args); });
+    return onGui(&ScriptCalls::call, handle, verb, args);
   }
-  Q_INVOKABLE QString open(const QString& request) {
-    return onGui([&] { return m_calls.open(request); });
-  }
-  Q_INVOKABLE QString current() {
-    return onGui([&] { return m_calls.current(); });
-  }
-  Q_INVOKABLE QString show(int handle) {
-    return onGui([&] { return m_calls.show(handle); });
-  }
-  Q_INVOKABLE QString fork(int handle) {
-    return onGui([&] { return m_calls.fork(handle); });
-  }
-  Q_INVOKABLE QString close(int handle) {
-    return onGui([&] { return m_calls.close(handle); });
-  }
-  Q_INVOKABLE QString sweep(const QString& request) {
-    return onGui([&] { return m_calls.sweep(request); });
-  }
-  Q_INVOKABLE QString view(const QString& op, const QString& args) {
-    return onGui([&] { return m_calls.view(op, args); });
-  }
-  Q_INVOKABLE QString readText(const QString& path) {
-    return onGui([&] { return m_calls.readText(path); });
-  }
+  Q_INVOKABLE QString open(const QString& request) { return onGui(&ScriptCalls::open, request); }
+  Q_INVOKABLE QString current() { return onGui(&ScriptCalls::current); }
+  Q_INVOKABLE QString show(int handle) { return onGui(&ScriptCalls::show, handle); }
+  Q_INVOKABLE QString fork(int handle) { return onGui(&ScriptCalls::fork, handle); }
+  Q_INVOKABLE QString close(int handle) { return onGui(&ScriptCalls::close, handle); }
+  Q_INVOKABLE QString sweep(const QString& request) { return onGui(&ScriptCalls::sweep, request); }
+  Q_INVOKABLE QString view(const QString& op, const QString& args) { return onGui(&ScriptCalls::view, op, args); }
+  Q_INVOKABLE QString readText(const QString& path) { return onGui(&ScriptCalls::readText, path); }
   Q_INVOKABLE QString writeText(const QString& path, const QString& text) {
-    return onGui([&] { return m_calls.writeText(path, text); });
+    return onGui(&ScriptCalls::writeText, path, text);
   }
   Q_INVOKABLE void log(const QString& text) {
     m_onGui([&] { m_calls.log(text); });
@@ -58,10 +42,10 @@ class ScriptNative : public QObject {
   Q_INVOKABLE QJSValue parse(const QString& text) const;
 
  private:
-  template <class Work>
-  QString onGui(const Work& work) {
+  template <class Call, class... Args>
+  QString onGui(Call work, const Args&... args) {
     QString answer;
-    m_onGui([&] { answer = work(); });
+    m_onGui([&] { answer = ScriptCalls::answer(std::invoke(work, m_calls, args...)); });
     return answer;
   }
 

@@ -114,7 +114,7 @@ void CheckPanel::run() {
   m_passed = m_failed = m_skipped = 0;
   for (int i = 0; i < m_tests->topLevelItemCount(); ++i)
     for (const int column : {kOutcome, kFigure, kSeconds}) m_tests->topLevelItem(i)->setText(column, {});
-  m_job = new CheckJob(m_jobs, m_model);
+  m_job = checkJob(m_jobs, m_model);
   connect(m_job, &ProgramJob::said, this, [this](const QString& line) {
     if (const auto test = checkedTest(line)) take(*test);
   });

@@ -36,7 +36,7 @@ class CheckPanel : public QDialog {
 
   JobList& m_jobs;
   QString m_program, m_model;
-  QPointer<CheckJob> m_job;
+  QPointer<ProgramJob> m_job;
   QLabel* m_state;
   QTreeWidget* m_tests;
   QLabel* m_detail;

@@ -75,14 +75,11 @@ QStringList DockSet::ids() const {
   return ids;
 }
 
-bool DockSet::show(const QString& id) {
-  InspectorView* view = m_views.value(id);
-  if (!view) return false;
+void DockSet::show(const QString& id) {
   m_docks[id]->show();
   m_docks[id]->raise();
   sayFronts();
-  view->setFocus(Qt::ShortcutFocusReason);
-  return true;
+  m_views[id]->setFocus(Qt::ShortcutFocusReason);
 }
 
 /// The visible panes, docks and tab bars in reading order.
@@ -178,21 +175,16 @@ void DockSet::arrange(const TaskLayout& layout) {
   dressAll();
 }
 
-bool DockSet::close(const QString& id) {
-  if (!m_docks.contains(id)) return false;
-  m_docks[id]->hide();  // a script may call this, and events of closing wait while it runs
-  return true;
-}
+/// A script may call this, and events of closing wait while it runs.
+void DockSet::close(const QString& id) { m_docks[id]->hide(); }
 
-bool DockSet::toggleFloating(const QString& id) {
-  QDockWidget* dock = m_docks.value(id);
-  if (!dock) return false;
+void DockSet::toggleFloating(const QString& id) {
+  QDockWidget* dock = m_docks[id];
   const QScopedValueRollback moving(m_moving, m_moving + 1);
   const QSize size = m_views[id]->size();
   dock->setFloating(!dock->isFloating());
   if (dock->isFloating()) dock->resize(size.expandedTo({480, 320}));
   dock->show();
-  return true;
 }
 
 QString DockSet::focused() const {
@@ -228,8 +220,11 @@ bool DockSet::eventFilter(QObject* watched, QEvent* event) {
   if (event->type() == QEvent::MouseButtonRelease && qobject_cast<QTabBar*>(watched)) {
     const auto* mouse = static_cast<QMouseEvent*>(event);
     const QString id = mouse->button() == Qt::MiddleButton ? viewAt(watched, mouse->pos()) : QString();
-    if (!id.isEmpty()) say("close_view", id);
-    if (!id.isEmpty()) return close(id);
+    if (!id.isEmpty()) {
+      say("close_view", id);
+      close(id);
+      return true;
+    }
   }
   if (event->type() == QEvent::Close && qobject_cast<QDockWidget*>(watched))
     say("close_view", viewAt(watched, QPoint()));

@@ -22,18 +22,17 @@ class DockSet : public QObject {
   QWidget* centre() const { return m_centre; }
   InspectorView* view(const QString& id) const { return m_views.value(id); }
   QStringList ids() const;
-  /// Shows, raises and focuses a view; false if there is none.
-  bool show(const QString& id);
+  /// Shows, raises and focuses a view. There must be one, here and below.
+  void show(const QString& id);
   /// The controls of all visible views in Tab order: column by column, from top to bottom.
   QList<QWidget*> tabStops() const;
   /// Gives the keyboard to the next (or previous) visible view in Tab order; to the first if none has it.
   void showNeighbour(bool forward);
   /// Gives every view its place and size, for the window's present size.
   void arrange(const TaskLayout& layout);
-  /// Closes a view; false if there is none.
-  bool close(const QString& id);
-  /// Makes a view a window of its own, or puts it back; false if there is none.
-  bool toggleFloating(const QString& id);
+  void close(const QString& id);
+  /// Makes a view a window of its own, or puts it back.
+  void toggleFloating(const QString& id);
   /// The view with the keyboard; empty if none has it.
   QString focused() const;
   QByteArray save() const;

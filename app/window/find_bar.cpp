@@ -10,6 +10,19 @@
 
 namespace kvlab {
 
+namespace {
+
+constexpr std::size_t kMostRows = 12, kMostEvents = 8, kMostCommands = 6, kMostKeys = 8, kMostLines = 6,
+                      kMostNotesShown = 8;  // most entries of each sort
+constexpr std::size_t kLogLines = 10000;    // lines of the log that are searched
+constexpr int kLookedAt = 200000;           // events that are looked at
+
+bool holds(const std::string& text, const QString& wanted) {
+  return QString::fromStdString(text).contains(wanted, Qt::CaseInsensitive);
+}
+
+}  // namespace
+
 Palette::Palette(const CommandRegistry& registry, CommandHost& host, QWidget* parent)
     : PopupList(tr("Type a command"), tr("Command"), tr("Commands"), parent), m_registry(registry), m_host(host) {}
 
@@ -24,20 +37,7 @@ QStringList Palette::shownIds() const {
   return ids;
 }
 
-void Palette::take(const QVariant& id) { m_host.context().runCommand(id.toString(), nlohmann::json::object()); }
-
-namespace {
-
-constexpr std::size_t kMostRows = 12, kMostEvents = 8, kMostCommands = 6, kMostKeys = 8, kMostLines = 6,
-                      kMostNotesShown = 8;  // most entries of each sort
-constexpr std::size_t kLogLines = 10000;    // lines of the log that are searched
-constexpr int kLookedAt = 200000;           // events that are looked at
-
-bool holds(const std::string& text, const QString& wanted) {
-  return QString::fromStdString(text).contains(wanted, Qt::CaseInsensitive);
-}
-
-}  // namespace
+void Palette::take(const QVariant& id) { m_host.context().runCommand(id.toString()); }
 
 FindBar::FindBar(const CommandRegistry& registry, CommandHost& host, QWidget* parent)
     : PopupList(tr("Find a token, an id, a tick, an event, a note, a command, a manifest key, a log line, or rows "
@@ -163,7 +163,7 @@ void FindBar::addCommands(const QString& text) {
       continue;
     if (++found > kMostCommands) return;
     addPlace({command->title, command->help, tr("command"), command->blocked ? command->blocked(m_host) : QString()},
-             [this, id = command->id] { m_host.context().runCommand(id, nlohmann::json::object()); });
+             [this, id = command->id] { m_host.context().runCommand(id); });
   }
 }
 

@@ -106,8 +106,7 @@ void MainWindow::buildActions() {
     action->setShortcuts(keys);
     action->setStatusTip(command.help);
     if (command.id == "stop") action->setProperty(kDuringScript, true);
-    connect(action, &QAction::triggered, this,
-            [this, id = command.id] { m_context.runCommand(id, nlohmann::json::object()); });
+    connect(action, &QAction::triggered, this, [this, id = command.id] { m_context.runCommand(id); });
     addAction(action);
     m_actions[command.id] = action;
     if (command.menu.isEmpty()) continue;
@@ -128,8 +127,7 @@ void MainWindow::offerTour() {
   if (m_settings.headless || !TourOffer::wanted()) return;
   auto* offer = new TourOffer(m_tour.left() > 0, menuBar());
   menuBar()->setCornerWidget(offer);
-  connect(offer, &TourOffer::taken, this,
-          [this] { m_context.runCommand(m_tour.left() ? "resume_tour" : "tour", nlohmann::json::object()); });
+  connect(offer, &TourOffer::taken, this, [this] { m_context.runCommand(m_tour.left() ? "resume_tour" : "tour"); });
 }
 
 /// Opens the menu of a view after a right click on its title or tab.
@@ -210,8 +208,7 @@ void MainWindow::connectContext() {
   connect(&m_context, &InspectorContext::commandReplied, this, [this](const CommandReply& command) {
     if (!refusalOf(command.reply)) m_banner->endError();
   });
-  connect(m_status, &StatusStrip::cancelRequested, this,
-          [this] { m_context.runCommand("stop", nlohmann::json::object()); });
+  connect(m_status, &StatusStrip::cancelRequested, this, [this] { m_context.runCommand("stop"); });
 }
 
 QString MainWindow::tipOf(const Command& command) const {

@@ -29,7 +29,6 @@ struct WindowSettings {
   bool headless = false;  // no user: nothing is asked, no layout is saved, captions continue at once
   QString theme = "dark";
   QString backendNote = {};
-  QString version = {};
   MemoryAsk memory = {};  // memory that a session of a manifest takes
   QString recovery = {};  // folder for sessions that come back after a crash; empty = nothing is kept
 };

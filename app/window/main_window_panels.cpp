@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The main window's panels: forms of sessions and what they end, of settings, lanes and sweeps; self-tests, clinic,
-// manual.
+// manual, the list of commands, About.
 #include <QApplication>
 #include <QDir>
+#include <QHeaderView>
+#include <QLabel>
+#include <QTableWidget>
 #include <QToolBar>
+#include <QVBoxLayout>
 
+#include "app/base/icons.h"
 #include "app/base/resources.h"
 #include "app/engine/core_lists.h"
 #include "app/engine/core_sweep.h"
@@ -16,7 +21,6 @@
 #include "app/window/clinic_panel.h"
 #include "app/window/edit_list.h"
 #include "app/window/main_window.h"
-#include "app/window/panels.h"
 #include "core/api/read_json.h"
 #include "widgets/base/format.h"
 #include "widgets/base/save_file.h"
@@ -33,6 +37,61 @@ QString workThatEnds(const QString& session, const QStringList& jobs) {
   return jobs.isEmpty() ? work : work + ' ' + MainWindow::tr("Still working: %1.").arg(jobs.join(", "));
 }
 
+/// A window that deletes itself when closed.
+QDialog* smallWindow(const QString& title, QWidget* parent) {
+  auto* window = new QDialog(parent);
+  window->setAttribute(Qt::WA_DeleteOnClose);
+  window->setWindowTitle(title);
+  return window;
+}
+
+/// The list of commands.
+QDialog* commandList(const CommandRegistry& registry, QWidget* parent) {
+  QDialog* window = smallWindow(MainWindow::tr("Commands and Shortcuts"), parent);
+  window->resize(860, 680);
+  auto* table = new QTableWidget(0, 4, window);
+  table->setHorizontalHeaderLabels({MainWindow::tr("Command"), MainWindow::tr("Keys"), MainWindow::tr("Script name"),
+                                    MainWindow::tr("What it does")});
+  table->setEditTriggers(QAbstractItemView::NoEditTriggers);
+  table->setSelectionBehavior(QAbstractItemView::SelectRows);
+  table->setAlternatingRowColors(true);
+  table->setShowGrid(false);
+  table->verticalHeader()->hide();
+  for (const Command& command : registry.all()) {
+    const int row = table->rowCount();
+    table->insertRow(row);
+    const QStringList cells{command.title, command.keys.join(", "), command.id, command.help};
+    for (int column = 0; column < cells.size(); ++column)
+      table->setItem(row, column, new QTableWidgetItem(cells[column]));
+  }
+  table->resizeColumnsToContents();
+  table->horizontalHeader()->setStretchLastSection(true);
+  (new QVBoxLayout(window))->addWidget(table);
+  return window;
+}
+
+QDialog* aboutWindow(const QString& numerics, const QString& backends, QWidget* parent) {
+  QDialog* window = smallWindow(MainWindow::tr("About kvlab"), parent);
+  auto* icon = new QLabel(window);
+  icon->setPixmap(programIcon().pixmap(96, 96));
+  auto* text = new QLabel(window);
+  text->setWordWrap(true);
+  text->setMinimumWidth(420);
+  text->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  text->setText(MainWindow::tr("<h3>kvlab %1</h3><p>Inspector and experiment workbench for transformer KV caches.</p>"
+                               "<p>Numerics of this session: %2<br>%3</p>"
+                               "<p>The program is GPL-3.0-or-later; engine and kernels are Apache-2.0. It uses Qt, "
+                               "QCustomPlot, spdlog, nlohmann/json, CLI11, Highway, xxHash, PCRE2 and SentencePiece; "
+                               "fonts: Inter and JetBrains Mono (OFL).</p>")
+                    .arg(KVLAB_VERSION, numerics.isEmpty() ? MainWindow::tr("none") : numerics, backends));
+  auto* row = new QHBoxLayout(window);
+  row->setContentsMargins(24, 24, 24, 24);
+  row->setSpacing(24);
+  row->addWidget(icon, 0, Qt::AlignTop);
+  row->addWidget(text);
+  return window;
+}
+
 }  // namespace
 
 Status MainWindow::open(WindowPanel panel, const json& args) {
@@ -41,7 +100,7 @@ Status MainWindow::open(WindowPanel panel, const json& args) {
     case WindowPanel::About: showAbout(); break;
     case WindowPanel::Check: showCheck(); break;
     case WindowPanel::Clinic: return showClinic();
-    case WindowPanel::Commands: (new CommandHelpPanel(m_commands, this))->show(); break;
+    case WindowPanel::Commands: commandList(m_commands, this)->show(); break;
     case WindowPanel::Edits: showEdits(text("verb")); break;
     case WindowPanel::Find: m_find->open(); break;
     case WindowPanel::Lane: showLaneForm(); break;
@@ -137,7 +196,7 @@ void MainWindow::showNewSession(const json& manifest) {
   settings.manifest = manifest.empty() ? m_settings.manifest : manifest;
   settings.kept = !m_settings.headless;
   settings.ends = m_context.snapshot() && m_context.snapshot()->tick.value() > 0 ? sessionThatEnds() : QString();
-  settings.saveCapture = [this] { m_context.runCommand("save_capture", json::object()); };
+  settings.saveCapture = [this] { m_context.runCommand("save_capture"); };
   settings.memory = m_settings.memory;
   auto* panel = new NewSessionPanel(std::move(settings), m_context.jobs(), this);
   connect(panel, &NewSessionPanel::chosen, this,
@@ -201,7 +260,7 @@ void MainWindow::showSweepForm(const json& spec) {
 void MainWindow::showAbout() {
   const SnapshotPtr shown = m_context.snapshot();
   const QString numerics = shown && shown->info ? QString::fromStdString(shown->info->numerics) : "";
-  (new AboutPanel(m_settings.version, numerics, m_settings.backendNote, this))->show();
+  aboutWindow(numerics, m_settings.backendNote, this)->show();
 }
 
 void MainWindow::showCheck() {

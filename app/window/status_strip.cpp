@@ -24,24 +24,19 @@ StatusStrip::StatusStrip(LiveContext& context, QString backendNote, QWidget* par
   setSizeGripEnabled(false);
   setContentsMargins(Theme::kSmall, 0, Theme::kSmall, 0);
   m_state = field("state");
-  m_health = new QToolButton(this);
+  m_health = button(tr("Invariants"));
   m_health->setObjectName("status_invariants");
-  m_health->setAccessibleName(tr("Invariants"));
   m_health->setAutoRaise(true);
-  m_health->setFocusPolicy(Qt::TabFocus);
   connect(m_health, &QToolButton::clicked, this, [this] {
     const SnapshotPtr shown = m_context.snapshot();
     const bool wrong = shown && !shown->alignment.findings.empty();
-    m_context.runCommand(wrong ? "go_to_finding" : "show_invariants", nlohmann::json::object());
+    m_context.runCommand(wrong ? "go_to_finding" : "show_invariants");
   });
   m_tick = field("tick");
-  m_newest = new QToolButton(this);
+  m_newest = button(tr("Newest tick"));
   m_newest->setText(tr("Newest"));
-  m_newest->setAccessibleName(tr("Newest tick"));
   m_newest->setToolTip(tr("Show the newest tick again (Alt+End)"));
-  m_newest->setFocusPolicy(Qt::TabFocus);
-  connect(m_newest, &QToolButton::clicked, this,
-          [this] { m_context.runCommand("newest_tick", nlohmann::json::object()); });
+  connect(m_newest, &QToolButton::clicked, this, [this] { m_context.runCommand("newest_tick"); });
   m_length = field("length");
   m_bytes = field("bytes");
   makeWork();
@@ -77,22 +72,25 @@ StatusStrip::StatusStrip(LiveContext& context, QString backendNote, QWidget* par
 
 /// The job in front, and how many others there are.
 void StatusStrip::makeWork() {
-  m_work = new QToolButton(this);
+  m_work = button(tr("Jobs"));
   m_work->setObjectName("status_work");
-  m_work->setAccessibleName(tr("Jobs"));
   m_work->setAutoRaise(true);
-  m_work->setFocusPolicy(Qt::TabFocus);
-  connect(m_work, &QToolButton::clicked, this, [this] { m_context.runCommand("show_jobs", nlohmann::json::object()); });
+  connect(m_work, &QToolButton::clicked, this, [this] { m_context.runCommand("show_jobs"); });
   m_progress = new QProgressBar(this);
   m_progress->setFixedWidth(160);
   m_progress->setTextVisible(false);
   m_progress->setAccessibleName(tr("Progress"));
-  m_cancel = new QToolButton(this);
+  m_cancel = button(tr("Cancel"));
   m_cancel->setText(tr("Cancel"));
-  m_cancel->setAccessibleName(tr("Cancel"));
-  m_cancel->setFocusPolicy(Qt::TabFocus);
   m_cancel->setToolTip(tr("Stop this job at its next safe point (Esc)"));
   m_cancel->setProperty(kDuringScript, true);
+}
+
+QToolButton* StatusStrip::button(const QString& name) {
+  auto* made = new QToolButton(this);
+  made->setAccessibleName(name);
+  made->setFocusPolicy(Qt::TabFocus);
+  return made;
 }
 
 QLabel* StatusStrip::field(const QString& name) {

@@ -40,6 +40,7 @@ class StatusStrip : public QStatusBar {
   void showFront();
   void makeWork();
   QLabel* field(const QString& name);
+  QToolButton* button(const QString& name);
 
   LiveContext& m_context;
   QString m_backendNote;

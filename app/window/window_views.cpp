@@ -43,7 +43,7 @@ Result<InspectorView*> WindowViews::viewOf(const QString& id) const {
   if (InspectorView* view = m_docks->view(id)) return view;
   return Error("unknown_view", "there is no view " + id.toStdString(),
                "the registry does not list it" + nearestNote(id.toStdString(), viewIds()),
-               "name one of: " + m_docks->ids().join(", ").toStdString(), {}, "view", id.toStdString());
+               "name one of: " + m_docks->ids().join(", ").toStdString(), "view", id.toStdString());
 }
 
 Result<QWidget*> WindowViews::widgetOf(const QString& id) const {

@@ -139,6 +139,32 @@ struct VerbInfo {
   bool ofBatch() const { return lanes >= InLanes::Batch; }
 };
 
+/// Short ways to write a verb in a table, by the most that it can do.
+namespace verb {
+template <Effect effect>
+struct Writer {
+  VerbInfo operator()(std::string name, std::vector<ArgInfo> args, std::string help, std::string gives,
+                      InLanes lanes = InLanes::Reference, EditSort sort = EditSort::Edit) const {
+    return {std::move(name), std::move(args), std::move(help), std::move(gives), effect, lanes, false, sort};
+  }
+};
+inline constexpr Writer<Effect::Reads> reads{};
+inline constexpr Writer<Effect::Measures> measures{};
+inline constexpr Writer<Effect::Marks> marks{};
+inline constexpr Writer<Effect::Queues> queues{};
+inline constexpr Writer<Effect::Commits> commits{};
+inline VerbInfo travels(std::string name, std::vector<ArgInfo> args, std::string help, std::string gives) {
+  return Writer<Effect::Travels>{}(std::move(name), std::move(args), std::move(help), std::move(gives),
+                                   InLanes::Refused);
+}
+/// The verb goes on with an open tick, which lanes do not have.
+inline VerbInfo ofTick(VerbInfo info) {
+  info.ofTick = true;
+  info.lanes = InLanes::Refused;
+  return info;
+}
+}  // namespace verb
+
 /// "reads", "feeds", ...
 const char* name(Effect effect);
 const char* name(InLanes lanes);

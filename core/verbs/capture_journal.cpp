@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/verbs/capture_journal.h"
+#include "core/verbs/capture_session.h"
 
 #include "core/api/log.h"
 #include "core/session/state_hash.h"
-#include "core/verbs/capture_session.h"
 
 namespace kvlab {
 namespace {

@@ -7,7 +7,6 @@
 #include "core/api/part_file.h"
 #include "core/files/fingerprint.h"
 #include "core/session/requests.h"
-#include "core/verbs/capture_journal.h"
 #include "core/verbs/verbs.h"
 
 namespace kvlab {
@@ -113,6 +112,18 @@ ReplayStep replayStep(Session& session, const CaptureCommand& command, bool veri
   return step;
 }
 
+/// Gives the session the data that the capture holds behind its finished commands.
+Status restoreAsides(Session& session, std::span<const CaptureAside>& left, std::size_t done, const std::string& path) {
+  for (; !left.empty() && left.front().after <= done; left = left.subspan(1))
+    KV_TRY(restoreAside(session, left.front(), path));
+  return ok();
+}
+
+Error replayCancelled(std::size_t done, std::size_t total) {
+  return {"cancelled", "the replay was cancelled",
+          "after " + std::to_string(done) + " of " + std::to_string(total) + " commands", "start it again"};
+}
+
 }  // namespace
 
 Result<json> saveCapture(const Session& session, const std::string& path) {
@@ -168,22 +179,6 @@ json toJson(const ReplayStep& step) {
 bool Replay::ok() const {
   return std::all_of(steps.begin(), steps.end(), [](const ReplayStep& step) { return step.ok; });
 }
-
-namespace {
-
-/// Gives the session the data that the capture holds behind its finished commands.
-Status restoreAsides(Session& session, std::span<const CaptureAside>& left, std::size_t done, const std::string& path) {
-  for (; !left.empty() && left.front().after <= done; left = left.subspan(1))
-    KV_TRY(restoreAside(session, left.front(), path));
-  return ok();
-}
-
-Error replayCancelled(std::size_t done, std::size_t total) {
-  return {"cancelled", "the replay was cancelled",
-          "after " + std::to_string(done) + " of " + std::to_string(total) + " commands", "start it again"};
-}
-
-}  // namespace
 
 Result<Replay> replayCapture(const std::string& path, const std::string& resources, const ReplayOptions& options,
                              const Progress& progress) {

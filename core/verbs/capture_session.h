@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes captures of a session and replays them. Engine thread.
+// Writes captures of a session, whole or as they grow, and replays them. Engine thread.
 #pragma once
 #include <optional>
 
 #include "core/files/capture.h"
 #include "core/session/session.h"
-#include "core/verbs/capture_journal.h"
 
 namespace kvlab {
 
@@ -51,6 +50,34 @@ Result<Replay> replayCapture(const std::string& path, const std::string& resourc
 /// The same for a capture that was read from `path`.
 Result<Replay> replayCapture(const Capture& capture, const std::string& path, const std::string& resources,
                              const ReplayOptions& options = {}, const Progress& progress = {});
+
+// The effects of each verb as records of growing captures. The history itself appends every commit
+// (History::logCommit); these records follow when the verb has ended.
+
+/// The session's place in its history before a verb, with the data beside its content.
+struct CaptureMark {
+  bool live = false;
+  int entries = 0, current = 0, starts = 0;
+  std::string branch = {};
+  NoteList notes = {};
+  std::shared_ptr<const std::vector<BreakpointView>> breakpoints = {};
+  std::vector<WatchView> watches = {};  // without values
+  std::vector<Action> pending = {};
+};
+CaptureMark markCapture(Session& session);
+/// Appends the verb's destination, the state hash, and the verb's changes of notes, breakpoints, watches and pending
+/// actions. A journey is written as undo, redo or goto, because the result of a search may depend on reports,
+/// breakpoints and notes that no capture has. A failed write is logged and ends its file; the verb's changes stay.
+void appendCapture(Session& session, const CaptureMark& mark, const std::string& verb, const nlohmann::json& args,
+                   bool done);
+
+/// True for a verb that changes no content, but changes the results of later passes: growing captures record it.
+bool bendsPasses(std::string_view verb);
+
+/// The state hash without pending actions.
+std::string captureHash(const CacheState& state, const CacheStore& store);
+/// True for a record whose hash costs little beside its command.
+bool hashIsDue(std::uint64_t record, const CacheState& state, const CacheStore& store);
 
 // Notes, breakpoints, watches and pending actions of a session as records of its captures, and back.
 

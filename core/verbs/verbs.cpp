@@ -10,7 +10,7 @@
 #include "core/parts/kinds.h"
 #include "core/session/call_mark.h"
 #include "core/session/requests.h"
-#include "core/verbs/capture_journal.h"
+#include "core/verbs/capture_session.h"
 #include "core/verbs/verb_args.h"
 
 namespace kvlab {
@@ -23,8 +23,8 @@ const std::vector<const Verb*>& table() {
   static const std::vector<const Verb*> kAll = [] {
     std::vector<const Verb*> all;
     for (const std::span<const Verb> part :
-         {tickVerbs(), stateVerbs(), noteVerbs(), tableVerbs(), queryVerbs(), rowVerbs(), compareVerbs(), watchVerbs(),
-          storageVerbs(), policyVerbs(), fileVerbs(), laneVerbs(), batchVerbs()})
+         {tickVerbs(), stateVerbs(), noteVerbs(), tableVerbs(), queryVerbs(), compareVerbs(), watchVerbs(),
+          storageVerbs(), fileVerbs(), laneVerbs(), batchVerbs()})
       for (const Verb& verb : part) all.push_back(&verb);
     for (const KindInfo& kind : kinds())
       for (const Verb& verb : kind.verbs ? kind.verbs() : std::span<const Verb>()) all.push_back(&verb);

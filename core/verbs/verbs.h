@@ -57,12 +57,10 @@ std::span<const Verb> tickVerbs();
 std::span<const Verb> stateVerbs();
 std::span<const Verb> noteVerbs();
 std::span<const Verb> queryVerbs();
-std::span<const Verb> rowVerbs();
 std::span<const Verb> compareVerbs();
 std::span<const Verb> tableVerbs();  // core/tables/tables.cpp
 std::span<const Verb> watchVerbs();
 std::span<const Verb> storageVerbs();
-std::span<const Verb> policyVerbs();
 std::span<const Verb> fileVerbs();
 std::span<const Verb> laneVerbs();   // core/lanes/lane_verbs.cpp
 std::span<const Verb> batchVerbs();  // core/lanes/lane_verbs.cpp

@@ -149,27 +149,22 @@ json toJson(const StateDifference& found, const Session& then, const Session& no
 
 std::span<const Verb> compareVerbs() {
   static const Verb kVerbs[] = {
-      {{"difference",
-        {arg::integer("tick", 0, kMostId).orNone(), arg::text("branch").orNone()},
-        "Tells how the present state differs from that of another tick of the branch, or of another branch: tokens, "
-        "rows by layer, exactness and the KL divergence of the next token. Without both, it compares with the state "
-        "before the last edit that did more than generate. s.at(40).difference(12) compares two older ticks.",
-        "Difference",
-        Effect::Measures},
+      {verb::measures(
+           "difference", {arg::integer("tick", 0, kMostId).orNone(), arg::text("branch").orNone()},
+           "Tells how the present state differs from that of another tick of the branch, or of another branch: tokens, "
+           "rows by layer, exactness and the KL divergence of the next token. Without both, it compares with the state "
+           "before the last edit that did more than generate. s.at(40).difference(12) compares two older ticks.",
+           "Difference"),
        differenceVerb},
-      {{"differenceFrom",
-        {arg::reads("path"), arg::integer("tick", 0, kMostId).orNone()},
-        "Tells how the present state differs from what a capture leads to, at its end or at a tick, or from a cache "
-        "file.",
-        "Difference",
-        Effect::Measures},
+      {verb::measures("differenceFrom", {arg::reads("path"), arg::integer("tick", 0, kMostId).orNone()},
+                      "Tells how the present state differs from what a capture leads to, at its end or at a tick, or "
+                      "from a cache file.",
+                      "Difference"),
        differenceFrom},
-      {{"firstDifference",
-        {arg::text("branch")},
-        "Finds the first tick at which the present branch and another one differ in anything that stateHash() covers, "
-        "executed from where they part; null if one only goes on from the other.",
-        "number | null",
-        Effect::Measures},
+      {verb::measures("firstDifference", {arg::text("branch")},
+                      "Finds the first tick at which the present branch and another one differ in anything that "
+                      "stateHash() covers, executed from where they part; null if one only goes on from the other.",
+                      "number | null"),
        firstDifferenceVerb},
   };
   return kVerbs;

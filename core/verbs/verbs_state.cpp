@@ -168,7 +168,7 @@ Result<std::vector<Expression>> askedConditions(Session& session, const VerbArgs
     if (point.view.enabled && !point.condition.needs(Need::Stage)) out.push_back(point.condition);
   if (!out.empty()) return out;
   return Error("no_breakpoint", "the history was not searched", "no breakpoint stands behind a tick",
-               "set one with break, or give a condition", std::nullopt, "condition", nullptr);
+               "set one with break, or give a condition", "condition", nullptr);
 }
 
 Result<json> runBackVerb(Session& session, VerbArgs& in) {
@@ -185,7 +185,7 @@ Result<json> atVerb(Session& session, VerbArgs& in) {
   if (!info) return unknownVerb(verb);
   if (info->name == "at" || (info->effect != Effect::Reads && info->effect != Effect::Measures))
     return Error("not_a_query", verb + " was not asked", "another tick can only be read and measured",
-                 "go there with goto, or fork the session there", std::nullopt, "verb", verb);
+                 "go there with goto, or fork the session there", "verb", verb);
   Session* there = KV_TRY(sessionAt(session, Tick(in.integer("tick")), in.text("branch")));
   return execute(*there, verb, in.has("args") ? in.raw("args") : json::object());
 }
@@ -196,116 +196,84 @@ Result<json> reset(Session& session, VerbArgs&) { return done(session.reset()); 
 
 std::span<const Verb> stateVerbs() {
   static const Verb kVerbs[] = {
-      {{"setBrightness",
-        {arg::integer("ledger", 0, kMostId), arg::number("value", 0, 1e6)},
-        "Sets the brightness of a live token.",
-        "null",
-        Effect::Commits,
-        InLanes::Reference,
-        false,
-        EditSort::Setting},
+      {verb::commits("setBrightness", {arg::integer("ledger", 0, kMostId), arg::number("value", 0, 1e6)},
+                     "Sets the brightness of a live token.", "null", InLanes::Reference, EditSort::Setting),
        setBrightnessVerb,
        [](const json& args, const EditWords& words) { return "brightness of " + words.row(args, "ledger"); }},
-      {{"pin",
-        {arg::integer("ledger", 0, kMostId), arg::flag("on", true)},
-        "Pins a token: no policy may cull or evict a pinned token, and no kind of session may let it collapse.",
-        "null",
-        Effect::Commits,
-        InLanes::Reference,
-        false,
-        EditSort::Setting},
+      {verb::commits(
+           "pin", {arg::integer("ledger", 0, kMostId), arg::flag("on", true)},
+           "Pins a token: no policy may cull or evict a pinned token, and no kind of session may let it collapse.",
+           "null", InLanes::Reference, EditSort::Setting),
        pinVerb,
        [](const json& args, const EditWords& words) {
          return (memberOr(args, "on", true) ? "pin " : "unpin ") + words.row(args, "ledger");
        }},
-      {{"settings", settingsArgs(),
-        "Gives the living session other values of these manifest keys, all or none, in one edit, from the next tick "
-        "on, as in settings({ policy: \"h2o:ratio=0.25\", kv: { k: \"int8\" } }). Keys that are left out stay as they "
-        "are. layout, kv and policy hold for every layer, except where layers of the call says otherwise. Keys that "
-        "shape a session (model, backend, residency, ring.window, ...) stay. capacity makes the pools anew for so many "
-        "rows per layer, which frees the memory of evicted ones. op_events alone is no edit.",
-        "null", Effect::Commits, InLanes::Reference, false, EditSort::Setting},
-       settingsVerb,
-       settingsWords},
-      {{"compact",
-        {arg::integer("rows", 1, kAllRows).orNone()},
-        "Fills pages of paged layers by moving about so many rows per layer; done tells whether none are left. Call it "
-        "again until it is done.",
-        "{ rows: number; bytes: number; done: boolean }",
-        Effect::Queues},
+      {verb::commits(
+           "settings", settingsArgs(),
+           "Gives the living session other values of these manifest keys, all or none, in one edit, from the next tick "
+           "on, as in settings({ policy: \"h2o:ratio=0.25\", kv: { k: \"int8\" } }). Keys that are left out stay as "
+           "they are. layout, kv and policy hold for every layer, except where layers of the call says otherwise. Keys "
+           "that shape a session (model, backend, residency, ring.window, ...) stay. capacity makes the pools anew for "
+           "so many rows per layer, which frees the memory of evicted ones. op_events alone is no edit.",
+           "null", InLanes::Reference, EditSort::Setting),
+       settingsVerb, settingsWords},
+      {verb::queues("compact", {arg::integer("rows", 1, kAllRows).orNone()},
+                    "Fills pages of paged layers by moving about so many rows per layer; done tells whether none are "
+                    "left. Call it again until it is done.",
+                    "{ rows: number; bytes: number; done: boolean }"),
        compactVerb},
-      {{"rebuild",
-        {},
-        "Computes every row again from the live context, and tells how far the live rows were from that.",
-        "RebuildReport",
-        Effect::Commits,
-        InLanes::Reference,
-        false,
-        EditSort::Rebuild},
+      {verb::commits("rebuild", {},
+                     "Computes every row again from the live context, and tells how far the live rows were from that.",
+                     "RebuildReport", InLanes::Reference, EditSort::Rebuild),
        rebuildVerb},
-      {{"fault",
-        {arg::text("kind"), arg::integer("layer", 0, kMostLayer).orNone(), arg::integer("index", 0, kMostId).orNone(),
-         arg::integer("bit", 0, kMostId).orNone(), arg::integer("other", 0, kMostId).orNone(),
-         arg::text("column").orNone(), arg::integer("seed", 0, kMostSeed).orNone(),
-         arg::integer("n", 1, kAllRows).orNone()},
-        "Fault drill: damages the cache or makes a step fail. The manifest must have faults: true. layer counts cache "
-        "layers.",
-        "FaultDone",
-        Effect::Commits,
-        InLanes::Reference,
-        false,
-        EditSort::Damage},
-       faultVerb,
-       [](const json& args, const EditWords&) { return "fault " + memberOr(args, "kind", std::string()); }},
-      {{"bug",
-        {arg::text("name").orElse(""), arg::integer("blind", 0, kMostSeed).orNone()},
-        "Bug clinic: plants a known bug of KV caches. From now on live passes do what the bug does. Without a name the "
-        "bug goes. blind is a number that draws a bug, whose name stays secret. The manifest must have faults: true. "
-        "History does not know of the bug.",
-        "PlantedBug | null",
-        Effect::Queues},
+      {verb::commits("fault",
+                     {arg::text("kind"), arg::integer("layer", 0, kMostLayer).orNone(),
+                      arg::integer("index", 0, kMostId).orNone(), arg::integer("bit", 0, kMostId).orNone(),
+                      arg::integer("other", 0, kMostId).orNone(), arg::text("column").orNone(),
+                      arg::integer("seed", 0, kMostSeed).orNone(), arg::integer("n", 1, kAllRows).orNone()},
+                     "Fault drill: damages the cache or makes a step fail. The manifest must have faults: true. layer "
+                     "counts cache layers.",
+                     "FaultDone", InLanes::Reference, EditSort::Damage),
+       faultVerb, [](const json& args, const EditWords&) { return "fault " + memberOr(args, "kind", std::string()); }},
+      {verb::queues("bug", {arg::text("name").orElse(""), arg::integer("blind", 0, kMostSeed).orNone()},
+                    "Bug clinic: plants a known bug of KV caches. From now on live passes do what the bug does. "
+                    "Without a name the bug goes. blind is a number that draws a bug, whose name stays secret. The "
+                    "manifest must have faults: true. History does not know of the bug.",
+                    "PlantedBug | null"),
        bugVerb},
-      {{"undo", stepArgs(),
-        "Goes back by n commits, or with by \"edit\" by n edits: all that one command did, or single ticks in a row.",
-        "Where", Effect::Travels, InLanes::Refused},
+      {verb::travels("undo", stepArgs(),
+                     "Goes back by n commits, or with by \"edit\" by n edits: all that one command did, or single "
+                     "ticks in a row.",
+                     "Where"),
        undoVerb},
-      {{"redo", stepArgs(), "Goes forward by n commits or n edits.", "Where", Effect::Travels, InLanes::Refused},
-       redoVerb},
-      {{"goto",
-        {arg::integer("tick", 0, kAllRows), arg::text("branch").orNone()},
-        "Goes to a tick of this branch, or of a named one, which becomes the current one; the future stays as a named "
-        "branch. While a capture runs no branch can be named.",
-        "Where",
-        Effect::Travels,
-        InLanes::Refused},
+      {verb::travels("redo", stepArgs(), "Goes forward by n commits or n edits.", "Where"), redoVerb},
+      {verb::travels("goto", {arg::integer("tick", 0, kAllRows), arg::text("branch").orNone()},
+                     "Goes to a tick of this branch, or of a named one, which becomes the current one; the future "
+                     "stays as a named branch. While a capture runs no branch can be named.",
+                     "Where"),
        goToVerb},
-      {{"runBack",
-        {arg::text("condition").orNone()},
-        "Goes back to the last commit before the present state at which a condition held, such as "
-        "\"written(ledger==12, layer==3)\", \"stale(ledger==12)\" or \"kl > 0.05\": as a debugger runs back to its "
-        "last stop. Without a condition the breakpoints are asked. stoppedBy names what held. The future stays as a "
-        "named branch. Where none ever held, the session stays, and stoppedBy is null.",
-        "Where & { stoppedBy: string | null }",
-        Effect::Travels,
-        InLanes::Refused},
+      {verb::travels(
+           "runBack", {arg::text("condition").orNone()},
+           "Goes back to the last commit before the present state at which a condition held, such as "
+           "\"written(ledger==12, layer==3)\", \"stale(ledger==12)\" or \"kl > 0.05\": as a debugger runs back to its "
+           "last stop. Without a condition the breakpoints are asked. stoppedBy names what held. The future stays as a "
+           "named branch. Where none ever held, the session stays, and stoppedBy is null.",
+           "Where & { stoppedBy: string | null }"),
        runBackVerb},
-      {{"at",
-        {arg::integer("tick", 0, kAllRows), arg::of("verb", ArgType::Verb),
-         arg::of("args", ArgType::Arguments).orNone(), arg::text("branch").orNone()},
-        "Tells what a verb that reads or measures would have said after another tick of the branch, or of another "
-        "branch; the session stays where it is.",
-        "any",
-        Effect::Measures},
+      {verb::measures("at",
+                      {arg::integer("tick", 0, kAllRows), arg::of("verb", ArgType::Verb),
+                       arg::of("args", ArgType::Arguments).orNone(), arg::text("branch").orNone()},
+                      "Tells what a verb that reads or measures would have said after another tick of the branch, or "
+                      "of another branch; the session stays where it is.",
+                      "any"),
        atVerb},
-      {{"timeline",
-        {arg::integer("since", 0, kMostId).orElse(0), arg::flag("packed", false)},
-        "Gives the history as a tree of entries: parents, ticks, edits in words, rows that left, branches, and which "
-        "states are kept. With since only entries from there on come. With packed, columns of numbers come as bytes, "
-        "as the window takes them.",
-        "Timeline",
-        Effect::Reads},
+      {verb::reads("timeline", {arg::integer("since", 0, kMostId).orElse(0), arg::flag("packed", false)},
+                   "Gives the history as a tree of entries: parents, ticks, edits in words, rows that left, branches, "
+                   "and which states are kept. With since only entries from there on come. With packed, columns of "
+                   "numbers come as bytes, as the window takes them.",
+                   "Timeline"),
        timelineVerb},
-      {{"reset", {}, "Forgets all rows and starts over.", "null", Effect::Travels, InLanes::Refused}, reset},
+      {verb::travels("reset", {}, "Forgets all rows and starts over.", "null"), reset},
   };
   return kVerbs;
 }

@@ -27,13 +27,8 @@ Result<json> addWatch(Session& session, VerbArgs& in) {
 Result<json> clearWatches(Session& session, VerbArgs& in) {
   if (!in.has("id")) session.watches().clear();
   else if (const auto id = static_cast<int>(in.integer("id")); !session.watches().remove(id))
-    return Error{"no_watch",
-                 "no watch was removed",
-                 "there is no watch " + std::to_string(id),
-                 "s.watches() lists all of them",
-                 {},
-                 "id",
-                 id};
+    return Error("no_watch", "no watch was removed", "there is no watch " + std::to_string(id),
+                 "s.watches() lists all of them", "id", id);
   session.publish();
   return watchesOf(session);
 }
@@ -42,18 +37,13 @@ Result<json> clearWatches(Session& session, VerbArgs& in) {
 
 std::span<const Verb> watchVerbs() {
   static const Verb kVerbs[] = {
-      {{"watch",
-        {arg::text("expression")},
-        "Adds an expression whose value is published, and shown in the window, with every state from now on. The "
-        "answer lists all watches. Forks have them too.",
-        "Watch[]",
-        Effect::Marks},
+      {verb::marks("watch", {arg::text("expression")},
+                   "Adds an expression whose value is published, and shown in the window, with every state from now "
+                   "on. The answer lists all watches. Forks have them too.",
+                   "Watch[]"),
        addWatch},
-      {{"clearWatches",
-        {arg::integer("id", 0, kMostId).orNone()},
-        "Removes all watches, or the one with this id.",
-        "Watch[]",
-        Effect::Marks},
+      {verb::marks("clearWatches", {arg::integer("id", 0, kMostId).orNone()},
+                   "Removes all watches, or the one with this id.", "Watch[]"),
        clearWatches},
   };
   return kVerbs;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+// Subcommands that print: kvlab list, info, and replay without a window, one line per command.
 #include <cstdio>
 #include <iostream>
 
@@ -6,6 +7,7 @@
 #include "app/cli/lists.h"
 #include "app/cli/programs.h"
 #include "app/engine/core_lists.h"
+#include "app/engine/core_replay.h"
 
 namespace kvlab {
 
@@ -53,24 +55,41 @@ void printModel(const json& m) {
            " of addresses reserved with history");
 }
 
+std::string textOrDash(const json& value) { return value.is_string() ? value.get<std::string>() : "-"; }
+
+/// The result of a command: replayed, same state, another state, or failed.
+std::string verdict(const json& step, bool verify) {
+  if (step.contains("error")) return "failed";
+  if (!verify) return "done";
+  if (step["expected"].is_null()) return "no hash";
+  return step["ok"].get<bool>() ? "same" : "DIFFERS";
+}
+
+void printStep(const json& step, bool verify) {
+  std::printf("%8lld  %-14s %-8s", step["tick"].get<long long>(), textOrDash(step["verb"]).c_str(),
+              verdict(step, verify).c_str());
+  if (verify) std::printf("  %-32s  %s", textOrDash(step["expected"]).c_str(), textOrDash(step["got"]).c_str());
+  std::printf("\n");
+}
+
 }  // namespace
 
-int printList(const CommandLine& line) {
+Exit printList(const CommandLine& line) {
   const NamedList& list = *listNamed(line.list);
   const json rows = list.rows();
   if (line.json) std::cout << rows.dump(2) << "\n";
   else std::cout << (line.markdown ? markdownTable(list, rows) : textTable(list, rows));
-  return static_cast<int>(Exit::Ok);
+  return Exit::Ok;
 }
 
-int printInfo(const CommandLine& line) {
+Exit printInfo(const CommandLine& line) {
   const auto model = describeModel(line.manifest, resourceRoot().toStdString());
   if (!model) return refuse(model.error());
   json backends = listBackends();
   for (json& backend : backends) backend["numerics"] = listNumerics(backend["id"]);
   if (line.json) {
     std::cout << json{{"model", *model}, {"backends", backends}}.dump(2) << "\n";
-    return static_cast<int>(Exit::Ok);
+    return Exit::Ok;
   }
   printModel(*model);
   const auto row = [](const std::string& name, const json& one, const json& text) {
@@ -84,7 +103,21 @@ int printInfo(const CommandLine& line) {
           numerics["available"].get<bool>() ? plainText(numerics["id"])
                                             : plainText(numerics["id"]) + ": " + plainText(numerics["why"]));
   }
-  return static_cast<int>(Exit::Ok);
+  return Exit::Ok;
+}
+
+Exit printReplay(const CommandLine& line) {
+  const std::optional<std::int64_t> to = line.to >= 0 ? std::optional<std::int64_t>(line.to) : std::nullopt;
+  const auto table = replayTable(line.file, resourceRoot().toStdString(), to, line.verify);
+  if (!table) return refuse(table.error());
+  std::printf("%8s  %-14s %-8s%s\n", "tick", "command", "result",
+              line.verify ? "  recorded state                    state now" : "");
+  for (const json& step : (*table)["steps"]) printStep(step, line.verify);
+  if (const std::string note = textOrDash((*table)["note"]); !note.empty())
+    std::cerr << "kvlab: " << line.file << ": " << note << std::endl;
+  for (const json& step : (*table)["steps"])
+    if (step.contains("error")) std::cerr << errorLine(Error::fromJson(step["error"])) << std::endl;
+  return (*table)["ok"].get<bool>() ? Exit::Ok : Exit::Failed;
 }
 
 }  // namespace kvlab
