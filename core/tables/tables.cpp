@@ -98,12 +98,13 @@ const TableInfo* tableNamed(std::string_view name) {
 
 std::span<const Verb> tableVerbs() {
   static const Verb kVerbs[] = {
-      {{"table", tableVerbArgs(),
-        "Gives rows of a table of the session, as columns: of what, which columns, where a condition holds, from which "
-        "row on and how many; next tells where the rest begins. Each table is also a method, which gives its rows as "
-        "objects: rows(0, { where: \"score > 1\" }). Columns and condition may ask facts of the expression language, "
-        "where the table has them: rows(0, { columns: [\"ledger\", \"read\"], where: \"moved\" }).",
-        "TableAnswer", Effect::Measures},
+      {verb::measures(
+           "table", tableVerbArgs(),
+           "Gives rows of a table of the session, as columns: of what, which columns, where a condition holds, from "
+           "which row on and how many; next tells where the rest begins. Each table is also a method, which gives its "
+           "rows as objects: rows(0, { where: \"score > 1\" }). Columns and condition may ask facts of the expression "
+           "language, where the table has them: rows(0, { columns: [\"ledger\", \"read\"], where: \"moved\" }).",
+           "TableAnswer"),
        LooksOrRuns{readTable, measureTable, tableEffect}},
   };
   return kVerbs;
