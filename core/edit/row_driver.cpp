@@ -64,9 +64,9 @@ Result<RowsBrought> RowDriver::byRows(const Progress& progress, const After& aft
   placeGates(std::min(most, count()));
   for (RowsChunk one; one.begin < count(); one.begin += one.n) {
     if (progress && !progress("computing rows", one.begin, count()))
-      return Error{"cancelled", "the operation was cancelled",
+      return Error("cancelled", "the operation was cancelled",
                    "after " + std::to_string(one.begin) + " of " + std::to_string(count()) + " rows",
-                   "nothing has changed; start it again"};
+                   "nothing has changed; start it again");
     one = chunk(one.begin, most);
     if (Status done = runChunk(one); !done) return done.error();
     if (m_wanted.surprise) KV_TRY(score(one));
@@ -81,9 +81,9 @@ Result<RowsBrought> RowDriver::byLayers(const Progress& progress) {
   t.embed(m_tokens, count(), m_x);
   for (const Layer layer : m_layers.ofModel()) {
     if (progress && !progress("rebuilding layers", layer.value(), m_layers.layers))
-      return Error{"cancelled", "the rebuild was cancelled",
+      return Error("cancelled", "the rebuild was cancelled",
                    "layers 0 to " + std::to_string(layer.value() - 1) + " were done",
-                   "run it again to rebuild the rest"};
+                   "run it again to rebuild the rest");
     if (Status begun = beginLayer(layer); !begun) return begun.error();
     for (RowsChunk one; one.begin < count(); one.begin += one.n) {
       if (Status passed = m_faults.pass(FaultPoint::Kernel, "a rebuild"); !passed) return passed.error();

@@ -32,10 +32,10 @@ RowsJob jobOver(const CacheState& state, const TransactionRules& rules) {
 Status roomAhead(const CacheStore& store, const CacheState& state, std::int32_t rows) {
   for (const CacheLayer layer : state.layers())
     if (state.group(layer).ring && store.slots(layer).available() < rows)
-      return Error{"staging", "the edit needs more free slots than there are",
+      return Error("staging", "the edit needs more free slots than there are",
                    "needed " + std::to_string(rows) + ", and the ring of layer " + state.cacheLayers().name(layer) +
                        " has " + std::to_string(store.slots(layer).available()) + " slots ahead of its pointer",
-                   "make a smaller edit, take fewer tokens in a block, or raise staging or ring.window"};
+                   "make a smaller edit, take fewer tokens in a block, or raise staging or ring.window");
   return ok();
 }
 

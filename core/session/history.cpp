@@ -239,10 +239,10 @@ Result<nlohmann::json> History::executeAgain(Session& session, const PastCommand
   Result<nlohmann::json> result = m_execute(session, command.verb, command.args);
   const std::int64_t left = std::exchange(m_commitsLeft, -1);
   if (left == 0 || !result) return left == 0 ? nlohmann::json(nullptr) : result;
-  return Error{
+  return Error(
       "not_replayed", command.verb + " could not be done again",
       "it made " + std::to_string(command.commits - left) + " of " + std::to_string(command.commits) + " commits",
-      "a cancelled command or an armed fault cannot be executed again; start from a saved cache"};
+      "a cancelled command or an armed fault cannot be executed again; start from a saved cache");
 }
 
 Timeline History::beginReplay(CacheState state, int entry) {

@@ -85,8 +85,8 @@ Status LookBack::execute(int first, int last, const See& see) {
   there.watching().attentionUntil = attention;
   if (m_needs(Need::Attention) || !gone) m_session.past().forget();  // its states tell more than those of the session
   if (cancelled)
-    return Error{"cancelled", "the search was cancelled", "at tick " + std::to_string(m_line.entry(last).tick.value()),
-                 "the session stays where it was"};
+    return Error("cancelled", "the search was cancelled", "at tick " + std::to_string(m_line.entry(last).tick.value()),
+                 "the session stays where it was");
   return gone;
 }
 
@@ -125,13 +125,8 @@ namespace {
 Status askable(std::span<const Expression> conditions) {
   const auto stage = std::ranges::find_if(conditions, [](const Expression& one) { return one.needs(Need::Stage); });
   if (stage == conditions.end()) return ok();
-  return Error{"bad_condition",
-               "the history was not searched",
-               "stage(..) holds inside ticks, and history has commits",
-               "leave stage(..) out",
-               std::nullopt,
-               "condition",
-               stage->text()};
+  return Error("bad_condition", "the history was not searched", "stage(..) holds inside ticks, and history has commits",
+               "leave stage(..) out", "condition", stage->text());
 }
 
 }  // namespace

@@ -39,8 +39,8 @@ Result<std::shared_ptr<const LifespanView>> measureLifespans(Session& session, s
   if (Status ready = session.usable(); !ready) return ready.error();
   const CacheState& state = session.state();
   if (state.gateScores.empty())
-    return Error{"no_gates", "no lifespans were measured", "no gate has predicted any",
-                 "give a layer the policy smartkv, then prompt or step"};
+    return Error("no_gates", "no lifespans were measured", "no gate has predicted any",
+                 "give a layer the policy smartkv, then prompt or step");
   LifespanRules rules;
   rules.keys = false;
   Result<Lifespans> found = recordLifespans(session, rules);

@@ -61,13 +61,9 @@ Result<std::unique_ptr<Session>> Session::fork(const Session* beside, bool along
 
 Result<std::unique_ptr<Session>> Session::beside(Manifest wanted) const {
   const auto differs = [](const char* key, const nlohmann::json& value, const nlohmann::json& own) {
-    return Error{"lane_differs",
-                 "the session was not opened beside another",
+    return Error("lane_differs", "the session was not opened beside another",
                  std::string(key) + " is " + value.dump() + " there and " + own.dump() + " here",
-                 "leave " + std::string(key) + " out, or open a separate session",
-                 std::nullopt,
-                 key,
-                 value};
+                 "leave " + std::string(key) + " out, or open a separate session", key, value);
   };
   const Manifest& own = manifest();
   const std::string numerics = m_parts.backend->ops().numericsId();
@@ -105,7 +101,7 @@ CallContext Session::callContext(Trace& trace) {
 
 Status Session::usable() const {
   if (m_health.status != SessionState::Broken) return ok();
-  return Error{"broken", "the session is broken", m_health.reason, "rebuild, save the ids, or close the session"};
+  return Error("broken", "the session is broken", m_health.reason, "rebuild, save the ids, or close the session");
 }
 
 Status Session::changeable() const {

@@ -18,10 +18,10 @@ TickReport Session::stepStage(const StageStop& stops) {
 }
 
 Status Session::cancelTick() {
-  if (!m_open) return Error{"no_tick_open", "nothing was thrown away", "no tick is open", "stepStage begins a tick"};
+  if (!m_open) return Error("no_tick_open", "nothing was thrown away", "no tick is open", "stepStage begins a tick");
   if (m_open->committed)
-    return Error{"tick_committed", "the tick was not thrown away", "its commit is made and only waits to be verified",
-                 "finish it with finishTick, then undo"};
+    return Error("tick_committed", "the tick was not thrown away", "its commit is made and only waits to be verified",
+                 "finish it with finishTick, then undo");
   m_open.reset();
   undone();
   m_stage = nullptr;
@@ -31,13 +31,9 @@ Status Session::cancelTick() {
 
 Status Session::noOpenTick() const {
   if (!m_open) return ok();
-  return Error{"tick_open",
-               "the call was refused",
-               "a tick is open, after its stage " + std::string(name(m_open->stage)),
-               "go on with stepStage or finishTick, or throw the tick away with cancelTick",
-               std::nullopt,
-               "stage",
-               name(m_open->stage)};
+  return Error(
+      "tick_open", "the call was refused", "a tick is open, after its stage " + std::string(name(m_open->stage)),
+      "go on with stepStage or finishTick, or throw the tick away with cancelTick", "stage", name(m_open->stage));
 }
 
 const CacheState& Session::withPending() const {

@@ -155,9 +155,9 @@ Result<CacheState> placed(const SessionParts& parts, const LayoutSet& layouts, c
     const bool fits = static_cast<std::int32_t>(map.size()) <= demand.capacity &&
         static_cast<std::int32_t>(map.resident()) <= slotsOf(layer).available();
     if (!fits && !demand.keep)
-      return Error{"capacity", "the storage was not changed",
+      return Error("capacity", "the storage was not changed",
                    "layer " + parts.cacheLayers.name(layer) + " has no room for its rows",
-                   "raise capacity, or choose another layout"};
+                   "raise capacity, or choose another layout");
   }
   CacheState empty, next = content;
   layouts.start(empty, windowsOf(parts));

@@ -12,13 +12,9 @@ namespace {
 
 Status checkToken(TokenId token, std::int32_t vocab) {
   if (token.value() >= 0 && token.value() < vocab) return ok();
-  return Error{"bad_token",
-               "the step was refused",
+  return Error("bad_token", "the step was refused",
                "token " + std::to_string(token.value()) + " is outside the vocabulary of " + std::to_string(vocab),
-               "give a token of the vocabulary",
-               std::nullopt,
-               "tokens",
-               token.value()};
+               "give a token of the vocabulary", "tokens", token.value());
 }
 
 /// Distinct tokens of the context, for the repetition penalty.
@@ -157,7 +153,7 @@ Result<TokenId> Ticker::generate(std::optional<TokenId> forced, CacheState& stat
     return *forced;
   }
   if (!state.logits)
-    return Error{"empty", "there is nothing to continue", "the context is empty", "prompt some text first"};
+    return Error("empty", "there is nothing to continue", "the context is empty", "prompt some text first");
   std::vector<TokenId> seen;
   if (m_call.parts.manifest.sampling.repetitionPenalty != 1) seen = tokensIn(state);
   Sampler& sampler = *m_call.parts.sampler;

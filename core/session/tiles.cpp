@@ -108,13 +108,8 @@ Result<std::unique_ptr<PendingTile>> tile(Session& session, const TileRequest& r
   const CacheState& state = session.state();
   if (request.tick && *request.tick != state.tick) return pastTile(session, request);
   if (request.layer && (request.layer->value() < 0 || at(*request.layer) >= state.groupOf.size()))
-    return Error{"out_of_range",
-                 "the tile was refused",
-                 "there is no layer " + std::to_string(request.layer->value()),
-                 "ask for a layer that the cache has",
-                 std::nullopt,
-                 "layer",
-                 request.layer->value()};
+    return Error("out_of_range", "the tile was refused", "there is no layer " + std::to_string(request.layer->value()),
+                 "ask for a layer that the cache has", "layer", request.layer->value());
   Tile tile{request, state.tick, request.layer ? 1 : static_cast<int>(state.groupOf.size()), 0, {}};
   const std::int32_t begin = std::clamp(request.begin.value(), 0, state.length());
   const std::int32_t end = std::clamp(request.end.value(), begin, state.length());

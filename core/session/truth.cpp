@@ -112,8 +112,8 @@ namespace {
 
 Status doorOpen(const Session& session, const char* what) {
   if (session.parts().manifest.faults) return ok();
-  return Error{"door_closed", what, "the fault drill is closed", "open the session with \"faults\": true", std::nullopt,
-               "faults",      false};
+  return Error("door_closed", what, "the fault drill is closed", "open the session with \"faults\": true", "faults",
+               false);
 }
 
 }  // namespace
@@ -124,8 +124,8 @@ Status plantBug(Session& session, const std::string& name) {
   if (!bug && !name.empty()) {
     std::string all;
     for (const BugKind& one : bugKinds()) all.append(all.empty() ? "" : ", ").append(one.name);
-    return Error("bad_bug", "the bug was not planted", name + " is not one of " + all, "choose one of these",
-                 std::nullopt, "name", name);
+    return Error("bad_bug", "the bug was not planted", name + " is not one of " + all, "choose one of these", "name",
+                 name);
   }
   SessionParts& parts = session.parts();
   parts.faults.plant(bug);

@@ -60,7 +60,7 @@ Result<int> entryOf(const Session& session, const VerbArgs& in) {
   if (entry >= 0) return entry;
   return Error("out_of_range", "the note was not written",
                "branch " + timeline.branch() + " has no tick " + std::to_string(tick.value()),
-               "ticks run from 0 to the newest one", {}, "tick", tick.value());
+               "ticks run from 0 to the newest one", "tick", tick.value());
 }
 
 Result<json> noteVerb(Session& session, VerbArgs& in) {
@@ -68,8 +68,7 @@ Result<json> noteVerb(Session& session, VerbArgs& in) {
   const int entry = KV_TRY(entryOf(session, in));
   if (session.notes().size() >= kMostNotes)
     return Error("too_many_notes", "the note was not written",
-                 "the session has " + std::to_string(kMostNotes) + " notes", "remove some with clearNotes",
-                 std::nullopt, "text");
+                 "the session has " + std::to_string(kMostNotes) + " notes", "remove some with clearNotes", "text");
   note.tick = session.timeline().entry(entry).tick;
   return published(session, session.notes().add(std::move(note), session.timeline(), entry));
 }
@@ -100,7 +99,7 @@ Result<std::optional<int>> otherBranch(const Session& session, const NoteView& n
     return Error("capturing", "the session stays where it is",
                  "note " + std::to_string(note.id) + " stands on branch " + note.branch +
                      ", and the capture that runs has " + timeline.branch(),
-                 "end the capture with stopCapture", {}, "id", note.id);
+                 "end the capture with stopCapture", "id", note.id);
   return std::optional(timeline.branchNamed(note.branch));
 }
 
@@ -111,7 +110,7 @@ Result<json> goToNote(Session& session, VerbArgs& in) {
     return Error("note_lost", "the session stays where it is",
                  "the history of the session does not have the state of note " + std::to_string(note->id) +
                      ", which was written at tick " + std::to_string(note->tick.value()) + " of " + note->branch,
-                 "open the capture or run the script that led there", {}, "id", note->id);
+                 "open the capture or run the script that led there", "id", note->id);
   const std::optional<int> branch = KV_TRY(otherBranch(session, *note));
   KV_TRY(session.travel(note->entry, {}, branch));
   return json{{"tick", session.state().tick.value()}, {"branch", session.timeline().branch()}};

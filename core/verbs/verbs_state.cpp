@@ -168,7 +168,7 @@ Result<std::vector<Expression>> askedConditions(Session& session, const VerbArgs
     if (point.view.enabled && !point.condition.needs(Need::Stage)) out.push_back(point.condition);
   if (!out.empty()) return out;
   return Error("no_breakpoint", "the history was not searched", "no breakpoint stands behind a tick",
-               "set one with break, or give a condition", std::nullopt, "condition", nullptr);
+               "set one with break, or give a condition", "condition", nullptr);
 }
 
 Result<json> runBackVerb(Session& session, VerbArgs& in) {
@@ -185,7 +185,7 @@ Result<json> atVerb(Session& session, VerbArgs& in) {
   if (!info) return unknownVerb(verb);
   if (info->name == "at" || (info->effect != Effect::Reads && info->effect != Effect::Measures))
     return Error("not_a_query", verb + " was not asked", "another tick can only be read and measured",
-                 "go there with goto, or fork the session there", std::nullopt, "verb", verb);
+                 "go there with goto, or fork the session there", "verb", verb);
   Session* there = KV_TRY(sessionAt(session, Tick(in.integer("tick")), in.text("branch")));
   return execute(*there, verb, in.has("args") ? in.raw("args") : json::object());
 }

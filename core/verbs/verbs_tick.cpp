@@ -210,13 +210,8 @@ Result<json> addBreak(Session& session, VerbArgs& in) {
 }
 
 Error noBreakpoint(std::int64_t id, const std::string& what) {
-  return {"no_breakpoint",
-          what,
-          "there is no breakpoint " + std::to_string(id),
-          "s.breaks() lists all of them",
-          {},
-          "id",
-          id};
+  return Error("no_breakpoint", what, "there is no breakpoint " + std::to_string(id), "s.breaks() lists all of them",
+               "id", id);
 }
 
 Result<json> changeBreak(Session& session, VerbArgs& in) {

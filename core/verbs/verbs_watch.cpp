@@ -27,13 +27,8 @@ Result<json> addWatch(Session& session, VerbArgs& in) {
 Result<json> clearWatches(Session& session, VerbArgs& in) {
   if (!in.has("id")) session.watches().clear();
   else if (const auto id = static_cast<int>(in.integer("id")); !session.watches().remove(id))
-    return Error{"no_watch",
-                 "no watch was removed",
-                 "there is no watch " + std::to_string(id),
-                 "s.watches() lists all of them",
-                 {},
-                 "id",
-                 id};
+    return Error("no_watch", "no watch was removed", "there is no watch " + std::to_string(id),
+                 "s.watches() lists all of them", "id", id);
   session.publish();
   return watchesOf(session);
 }

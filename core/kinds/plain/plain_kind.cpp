@@ -14,10 +14,10 @@ bool cachePhases(const SessionParts& parts) { return parts.manifest.position == 
 
 Status checkPhases(const EditPlan& plan, std::int32_t maxPhases) {
   if (plan.phases.empty() || plan.phases.back() < maxPhases) return ok();
-  return Error{
+  return Error(
       "no_phase_room", "the edit was refused",
       "phase " + std::to_string(plan.phases.back()) + " is above the last one, " + std::to_string(maxPhases - 1),
-      "rebuild in position mode context, or raise capacity"};
+      "rebuild in position mode context, or raise capacity");
 }
 
 }  // namespace
@@ -42,13 +42,9 @@ void PlainKind::start(const SessionParts& parts, CacheState& state) const { stat
 
 Status PlainKind::allows(const SessionParts& parts, Capability capability, const char* what) const {
   if (capability != Capability::QuantisationError || !parts.cacheLayers.byHead()) return ok();
-  return Error{"unsupported",
-               what,
+  return Error("unsupported", what,
                "this needs rows that all KV heads share, and the session's residency is by KV head",
-               "use a session with residency layer",
-               std::nullopt,
-               "residency",
-               "kv_head"};
+               "use a session with residency layer", "residency", "kv_head");
 }
 
 std::vector<std::unique_ptr<Reviser>> PlainKind::revisers() const {

@@ -116,13 +116,8 @@ void WlodKind::start(const SessionParts& parts, CacheState& state) const {
 
 Status WlodKind::allows(const SessionParts&, Capability capability, const char* what) const {
   if (capability == Capability::Import || capability == Capability::Policies) return ok();
-  return Error{"unsupported",
-               what,
-               "the rows of a wLOD session belong to its tree",
-               "use a session without wlod",
-               std::nullopt,
-               "wlod",
-               nullptr};
+  return Error("unsupported", what, "the rows of a wLOD session belong to its tree", "use a session without wlod",
+               "wlod", nullptr);
 }
 
 std::shared_ptr<const KindFile> WlodKind::file(const CacheState& state) const {
@@ -178,14 +173,10 @@ Result<Applied> WlodKind::apply(const CacheState& observed, TickPart& part, Call
   }();
   if (!plan) return plan.error();
   if (plan->context.length() >= call.parts.maxPhases)
-    return Error{"no_phase_room",
-                 "the edit was refused",
+    return Error("no_phase_room", "the edit was refused",
                  "the time line would be " + std::to_string(plan->context.length()) +
                      " moments long, and it has room for " + std::to_string(call.parts.maxPhases - 1),
-                 "open the session with larger wlod.moments",
-                 std::nullopt,
-                 "moments",
-                 plan->context.length()};
+                 "open the session with larger wlod.moments", "moments", plan->context.length());
   auto scope = call.trace.scope("apply");
   const bool appends = plan->earliest >= before.tree.length();
   const Tick tick(observed.tick.value() + 1);
@@ -245,8 +236,8 @@ Result<WlodApplied> WlodKind::rebuilt(const CacheState& state, CallContext& call
 Result<Rebuilt> WlodKind::rebuild(const CacheState& state, CallContext& call) {
   // A rollback restores rows in slots that a rebuild would free. Lost rows cannot come back anyway.
   if (wlodIn(state).draft && !call.parts.store.log().spoilt() && !comesBack(*wlodIn(state).draft->before, call.parts))
-    return Error{"speculating", "nothing was rebuilt", "a speculative span is open, and earlier rows must not change",
-                 "accept it or roll it back first"};
+    return Error("speculating", "nothing was rebuilt", "a speculative span is open, and earlier rows must not change",
+                 "accept it or roll it back first");
   Result<WlodApplied> made = rebuilt(state, call);
   if (!made && made.error().code == "fault") made = rebuilt(state, call);
   Rebuilt out;

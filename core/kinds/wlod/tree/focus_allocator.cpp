@@ -20,10 +20,8 @@ std::string shown(double score) {
 
 Status checkScores(const WorkingContext& context, std::span<const double> scores) {
   const auto bad = [](std::string why, const nlohmann::json& value) {
-    return Error{"bad_scores",   "the scores were refused",
-                 std::move(why), "give one score per entry, each between -1 and 1",
-                 std::nullopt,   "scores",
-                 value};
+    return Error("bad_scores", "the scores were refused", std::move(why),
+                 "give one score per entry, each between -1 and 1", "scores", value);
   };
   if (scores.size() != at(context.cost()))
     return bad(std::to_string(scores.size()) + " scores for " + std::to_string(context.cost()) + " entries",

@@ -50,9 +50,8 @@ std::vector<double> attentionScores(std::span<const double> mass, double gain, d
 
 Result<Lens> loadLens(const std::string& path, int layers) {
   const auto bad = [&](const char* key, const std::string& why) {
-    return Error{"bad_lens",        "the lens was refused",
-                 path + ": " + why, "see core/kinds/wlod/tree/lens.h for the format",
-                 std::nullopt,      key};
+    return Error("bad_lens", "the lens was refused", path + ": " + why,
+                 "see core/kinds/wlod/tree/lens.h for the format", key);
   };
   Result<nlohmann::json> file = readJsonFile(path, "bad_file");
   if (!file) return file.error();

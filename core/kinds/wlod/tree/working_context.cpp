@@ -7,13 +7,8 @@ namespace kvlab {
 namespace {
 
 Error refuse(const char* code, const LodEdit& edit, std::string why, std::string remedy) {
-  return Error{code,
-               std::string(edit.expand ? "expand" : "collapse") + " was refused",
-               std::move(why),
-               std::move(remedy),
-               std::nullopt,
-               "node",
-               edit.node.id().value()};
+  return Error(code, std::string(edit.expand ? "expand" : "collapse") + " was refused", std::move(why),
+               std::move(remedy), "node", edit.node.id().value());
 }
 
 /// A column with the values [begin, begin + count) replaced.
@@ -50,13 +45,9 @@ std::optional<std::int32_t> WorkingContext::age(std::int32_t entry) const {
 
 Status WorkingContext::fits(std::int32_t entries, const WorkingRules& rules) {
   if (entries <= rules.budget) return ok();
-  return Error{"over_budget",
-               "the working context is full",
+  return Error("over_budget", "the working context is full",
                std::to_string(entries) + " entries, the budget is " + std::to_string(rules.budget),
-               "collapse blocks first, or raise wlod.budget in the manifest",
-               std::nullopt,
-               "budget",
-               rules.budget};
+               "collapse blocks first, or raise wlod.budget in the manifest", "budget", rules.budget);
 }
 
 WorkingContext WorkingContext::of(std::span<const TreeNode> entries) {
