@@ -90,7 +90,7 @@ class StoredRows : public RowDriver {
       backend.ops().gatherRows(backend.context(), {pool.data(), pool.format(), placed + begin, n, nullptr, stored});
       backend.ops().diffRows(backend.context(), {v, stored, n, pool.width(), apart + begin, unused + begin, nullptr});
     };
-    if (Result<RowsBrought> done = byRows({}, compare); !done) return done.error();
+    KV_TRY(byRows({}, compare));
     return out;
   }
 

@@ -146,7 +146,7 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
 Status Transaction::compute(Work& work, const Progress& progress) {
   work.provenance.assign(work.state.groups.size(), std::vector<Provenance>(work.plan.rows.size()));
   if (m_transformer) {
-    if (Status room = reserveRecomputed(work); !room) return room;
+    KV_TRY(reserveRecomputed(work));
     if (m_transformer->keysRotated()) work.written = writtenPhases(work.before);
     // Recomputing all later rows overwrites new rows, too, so one pass is enough.
     const bool together = work.rules.newRows == NewRows::Forward &&
@@ -154,13 +154,10 @@ Status Transaction::compute(Work& work, const Progress& progress) {
          (work.rules.executor == Executor::Batch && work.rules.afterEdit == AfterEdit::Keep));
     // The batch executor attends to keys at their new phases, the descending executor to keys at their old phases.
     const bool descends = !together && work.rules.executor == Executor::Descending;
-    if (!descends)
-      if (Status done = turnKeys(work); !done) return done;
-    if (!together)
-      if (Status done = computeInserted(work, progress); !done) return done;
-    if (descends)
-      if (Status done = turnKeys(work); !done) return done;
-    if (Status done = chooseRecomputed(work); !done) return done;
+    if (!descends) KV_TRY(turnKeys(work));
+    if (!together) KV_TRY(computeInserted(work, progress));
+    if (descends) KV_TRY(turnKeys(work));
+    KV_TRY(chooseRecomputed(work));
     std::vector<std::int32_t> positions = work.recompute;
     // New rows behind a recomputed row were computed from its old value.
     const bool batch = work.rules.newRows == NewRows::Forward && work.rules.executor == Executor::Batch;
@@ -174,7 +171,7 @@ Status Transaction::compute(Work& work, const Progress& progress) {
     job.wanted = work.rules.wanted | Wanted{.logits = true};
     job.wanted.surprise = job.wanted.surprise && work.plan.appendsOnly();
     for (std::int32_t p : positions) job.rows.push_back(targetAt(work.state, p));
-    if (Status done = computeJob(work, std::move(job), progress); !done) return done;
+    KV_TRY(computeJob(work, std::move(job), progress));
   }
   for (std::size_t g = 0; g < work.state.groups.size(); ++g) work.state.groups[g].provenance.append(work.provenance[g]);
   return ok();
@@ -204,7 +201,7 @@ Status Transaction::computeInserted(Work& work, const Progress& progress) {
       for (std::size_t row = map.size() - job.rows.size(); row < map.size(); ++row)
         work.written[layer][at(map.ledger[row].value())] = map.phases[row];
     }
-    if (Status done = finish(std::move(job)); !done) return done;
+    KV_TRY(finish(std::move(job)));
   }
   return ok();
 }
@@ -213,7 +210,7 @@ Status Transaction::computeInserted(Work& work, const Progress& progress) {
 Status Transaction::turnKeys(Work& work) {
   if (work.written.empty()) return ok();
   auto scope = work.trace.scope("turn_keys");
-  if (Status passed = m_faults.pass(FaultPoint::Copy, "turning keys"); !passed) return passed;
+  KV_TRY(m_faults.pass(FaultPoint::Copy, "turning keys"));
   const auto turn = [&] {
     work.turned = shiftKeys(work.state, work.written, *m_transformer, m_store, work.rules.probes);
   };

@@ -36,7 +36,7 @@ std::vector<HeadLifespans> layerOf(const CacheState& state, const Column<float>&
 }  // namespace
 
 Result<std::shared_ptr<const LifespanView>> measureLifespans(Session& session, std::size_t points) {
-  if (Status ready = session.usable(); !ready) return ready.error();
+  KV_TRY(session.usable());
   const CacheState& state = session.state();
   if (state.gateScores.empty())
     return Error("no_gates", "no lifespans were measured", "no gate has predicted any",

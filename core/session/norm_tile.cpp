@@ -31,7 +31,7 @@ class NormTile : public PendingTile {
 
   Result<Tile> take() override {
     m_staging.finish();
-    if (Status done = backendStatus(m_beside, "reading norms of rows"); !done) return done.error();
+    KV_TRY(backendStatus(m_beside, "reading norms of rows"));
     for (std::size_t l = 0; l < m_rows.size(); ++l) {
       const List& list = m_lists[m_rows[l].list];
       for (std::size_t i = 0; i < list.places.size(); ++i)

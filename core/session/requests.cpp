@@ -25,8 +25,8 @@ Status noDraft(const Session& session, const char* what) {
 }
 
 Status inject(Session& session, const std::vector<Action>& actions, Queue queue) {
-  if (Status ready = session.changeable(); !ready) return ready;
-  if (Result<EditPlan> planned = plan(session, actions, queue); !planned) return planned.error();
+  KV_TRY(session.changeable());
+  KV_TRY(plan(session, actions, queue));
   std::vector<Action> all = queue == Queue::Behind ? session.pending() : std::vector<Action>();
   all.insert(all.end(), actions.begin(), actions.end());
   session.setPending(std::move(all));

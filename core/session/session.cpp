@@ -40,7 +40,7 @@ Result<std::unique_ptr<Session>> Session::open(const Manifest& manifest, const s
 }
 
 Result<std::unique_ptr<Session>> Session::fork(const Session* beside, bool along) const {
-  if (Status ready = usable(); !ready) return ready.error();
+  KV_TRY(usable());
   SessionParts parts = KV_TRY(forkedParts(m_parts, this->state(), beside ? &beside->m_parts : nullptr));
   std::unique_ptr<Session> copy(new Session(std::move(parts), this));
   CacheState state = ownCopy(this->state());
@@ -105,7 +105,7 @@ Status Session::usable() const {
 }
 
 Status Session::changeable() const {
-  if (Status ready = usable(); !ready) return ready;
+  KV_TRY(usable());
   return noOpenTick();
 }
 
@@ -134,7 +134,7 @@ void Session::beginDeeds() {
 }
 
 Status Session::change(const std::function<Result<Commit>(CallContext&)>& makes, Check check) {
-  if (Status ready = changeable(); !ready) return ready;
+  KV_TRY(changeable());
   beginDeeds();
   m_history.anchor(m_parts, false);
   Trace trace;

@@ -148,7 +148,7 @@ Result<TokenId> Ticker::generate(std::optional<TokenId> forced, CacheState& stat
     state = fresh.take();
   }
   if (forced) {
-    if (Status known = checkToken(*forced, m_call.parts.model->config().vocab); !known) return known.error();
+    KV_TRY(checkToken(*forced, m_call.parts.model->config().vocab));
     m_call.parts.store.deeds().draw({.given = true});
     return *forced;
   }

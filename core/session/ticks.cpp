@@ -82,8 +82,8 @@ TickReport step(Session& session, const std::vector<TokenId>& forced, const Stag
 }
 
 Result<TokenId> peek(Session& session) {
-  if (Status ready = session.usable(); !ready) return ready.error();
-  if (Status fresh = refreshLogits(session); !fresh) return fresh.error();
+  KV_TRY(session.usable());
+  KV_TRY(refreshLogits(session));
   return session.look([&](CallContext& call) {
     CacheState looked = session.state();
     return session.ticker(call).generate({}, looked);

@@ -118,8 +118,7 @@ Result<std::unique_ptr<PendingTile>> tile(Session& session, const TileRequest& r
   tile.values.assign(at(tile.layers) * at(tile.positions), request.quantity == Quantity::Residency ? 0.0f : kNone);
   if (request.quantity == Quantity::KNorm || request.quantity == Quantity::VNorm)
     return normTile(std::move(tile), session.parts().backend, session.store(), state);
-  if (request.quantity == Quantity::Attention)
-    if (Status seen = lookForAttention(session, tile); !seen) return seen.error();
+  if (request.quantity == Quantity::Attention) KV_TRY(lookForAttention(session, tile));
   float* values = tile.values.data();
   for (const CacheLayer layer : tile.cacheLayers()) {
     fillTile(session, request.quantity, layer, begin, {values, at(tile.positions)});

@@ -18,7 +18,7 @@ RebuildInput inputOf(Session& session) {
 }
 
 Status ready(const Session& session, Capability capability, const char* what) {
-  if (Status usable = session.usable(); !usable) return usable;
+  KV_TRY(session.usable());
   return session.kind().allows(session.parts(), capability, what);
 }
 
@@ -36,7 +36,7 @@ Status refreshLogits(Session& session) {
 }
 
 Result<Drift> measureDrift(Session& session) {
-  if (Status fresh = refreshLogits(session); !fresh) return fresh.error();
+  KV_TRY(refreshLogits(session));
   Result<Drift> measured = session.look([&](CallContext& call) { return session.kind().drift(session.state(), call); });
   if (!measured) return measured;
   session.measured().drift = *measured;
@@ -45,8 +45,7 @@ Result<Drift> measureDrift(Session& session) {
 }
 
 Result<Quantisation> measureQuantisation(Session& session, const RowTypes& types) {
-  if (Status can = ready(session, Capability::QuantisationError, "quantisation was not measured"); !can)
-    return can.error();
+  KV_TRY(ready(session, Capability::QuantisationError, "quantisation was not measured"));
   RebuildInput input = inputOf(session);
   input.types = types;
   Result<Quantisation> measured = kvlab::measureQuantisation(input, session.parts().store, session.progress());
@@ -57,7 +56,7 @@ Result<Quantisation> measureQuantisation(Session& session, const RowTypes& types
 }
 
 Result<Lifespans> recordLifespans(Session& session, const LifespanRules& rules) {
-  if (Status can = ready(session, Capability::KeyLifespans, "no lifespans were recorded"); !can) return can.error();
+  KV_TRY(ready(session, Capability::KeyLifespans, "no lifespans were recorded"));
   const RebuildInput input{session.state(), session.transformer(), session.parts().faults};
   Result<Lifespans> recorded = kvlab::recordLifespans(input, session.parts().store, rules, session.progress());
   if (recorded) recorded->model = modelFingerprint(session.model());
@@ -68,10 +67,7 @@ Result<std::vector<std::vector<float>>> attentionPerHead(Session& session, Cache
   std::vector<std::vector<float>> out;
   const CacheState& state = session.state();
   if (state.length() == 0) return out;
-  if (Status can =
-          session.kind().allows(session.parts(), Capability::HeadAttention, "attention by head was not measured");
-      !can)
-    return can.error();
+  KV_TRY(session.kind().allows(session.parts(), Capability::HeadAttention, "attention by head was not measured"));
   Result<CacheState> seen = session.look([&](CallContext& call) {
     call.makeRoom(1, Placing::Look);
     TransactionRules rules = session.ticker(call).rules(state);

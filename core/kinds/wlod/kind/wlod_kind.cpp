@@ -98,7 +98,7 @@ void WlodKind::share(const Manifest& wanted, const CacheKind& other) {
 }
 
 Status WlodKind::open(const SessionParts& parts) {
-  if (Status possible = wlodPossible(parts); !possible) return possible;
+  KV_TRY(wlodPossible(parts));
   m_settings = *parts.manifest.wlod;
   if (m_parts) return ok();  // shared from another session
   m_parts = KV_TRY(openWlod(parts, m_settings));

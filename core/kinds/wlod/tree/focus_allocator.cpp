@@ -198,7 +198,7 @@ std::string tooMuch(const Allocation& allocation, const WorkingRules& working) {
 
 Result<Refocus> refocus(const WorkingContext& context, std::span<const double> scores, const FocusRules& rules,
                         const WorkingRules& working) {
-  if (Status good = checkScores(context, scores); !good) return good.error();
+  KV_TRY(checkScores(context, scores));
   std::deque<FocusCandidate> expand = expansions(context, scores, rules.expandAt),
                              collapse = collapses(context, scores, -rules.collapseAt);
   Allocation allocation(context, working);
@@ -227,7 +227,7 @@ Result<Refocus> refocus(const WorkingContext& context, std::span<const double> s
 
 Result<Refocus> makeRoom(const WorkingContext& context, std::span<const double> scores, std::int32_t entries,
                          const FocusRules& rules, const WorkingRules& working) {
-  if (Status good = checkScores(context, scores); !good) return good.error();
+  KV_TRY(checkScores(context, scores));
   WorkingRules urgent = working;
   urgent.cooldown = 0;
   WorkingContext now = context;

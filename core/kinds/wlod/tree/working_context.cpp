@@ -73,7 +73,7 @@ Result<WorkingContext> WorkingContext::resized(std::int32_t to, const WorkingRul
   std::vector<TreeNode> fresh;
   for (std::int32_t t = first.start; t < to; t = fresh.back().end())
     fresh.push_back({first.level == kTopLevel && t + kGistBlock <= to ? 1 : 0, t});
-  if (Status room = fits(keep + static_cast<std::int32_t>(fresh.size()), rules); !room) return room.error();
+  KV_TRY(fits(keep + static_cast<std::int32_t>(fresh.size()), rules));
   WorkingContext out = *this;
   out.m_entries = m_entries.prefix(at(keep));
   out.m_changed = m_changed.prefix(at(keep));
@@ -242,8 +242,7 @@ std::int32_t coarsestCost(std::int32_t length, const WorkingRules& rules) {
 
 Result<WorkingContext> coldStart(std::int32_t length, const ColdStart& wish, const WorkingRules& rules) {
   auto [tokensFrom, lod1From] = coarsest(length, rules);
-  if (Status room = WorkingContext::fits(costOf(lod1From, tokensFrom, length, rules), rules); !room)
-    return room.error();
+  KV_TRY(WorkingContext::fits(costOf(lod1From, tokensFrom, length, rules), rules));
   const auto refine = [&](std::int32_t& from, std::int32_t least, int coarse) {
     while (from > least) {
       from -= spanOf(coarse);
