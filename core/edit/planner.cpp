@@ -250,9 +250,7 @@ class Planner : ActionReader {
                     where() + std::to_string(m_plan.lengthAfter - m_length + m_rules.more) + " more tokens make " +
                         std::to_string(m_plan.lengthAfter + m_rules.more) + ", the limit is " +
                         std::to_string(m_rules.maxLength),
-                    "delete tokens, reset, or raise capacity in the manifest");
-    m_error->field = "capacity";
-    m_error->value = m_rules.maxLength;
+                    "delete tokens, reset, or raise capacity in the manifest", "capacity", m_rules.maxLength);
   }
 
   void noCapacity(CacheLayer layer, std::int32_t rows, std::int32_t change, std::int32_t out, std::int64_t most) {
@@ -260,9 +258,7 @@ class Planner : ActionReader {
                     where() + "layer " + m_state.cacheLayers().name(layer) + " holds " + std::to_string(rows) +
                         " rows, " + std::to_string(change) + " new - " + std::to_string(out) + " leaving make " +
                         std::to_string(rows + change - out) + ", the limit is " + std::to_string(most),
-                    "delete or evict rows, reset, or raise capacity in the manifest");
-    m_error->field = "capacity";
-    m_error->value = most;
+                    "delete or evict rows, reset, or raise capacity in the manifest", "capacity", most);
   }
 
   void countEffects() {

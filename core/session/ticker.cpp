@@ -143,9 +143,7 @@ Result<TokenId> Ticker::generate(std::optional<TokenId> forced, CacheState& stat
   auto scope = m_call.trace.scope("generate");
   if (state.logitsStale) {
     m_call.makeRoom(1, Placing::Look);
-    Result<CacheState> fresh = m_call.parts.kind->query(state, rules(state), m_call);
-    if (!fresh) return fresh.error();
-    state = fresh.take();
+    state = KV_TRY(m_call.parts.kind->query(state, rules(state), m_call));
   }
   if (forced) {
     KV_TRY(checkToken(*forced, m_call.parts.model->config().vocab));

@@ -11,7 +11,7 @@ namespace {
 using nlohmann::json;
 
 Error noNote(std::int64_t id, const std::string& what) {
-  return {"no_note", what, "there is no note " + std::to_string(id), "s.notes() lists all of them", {}, "id", id};
+  return {"no_note", what, "there is no note " + std::to_string(id), "s.notes() lists all of them", "id", id};
 }
 
 json listOf(const Session& session) {

@@ -509,10 +509,8 @@ Status WlodTransaction::compute(Work& work, const Progress& progress) {
   job.wanted = work.wanted | Wanted{.logits = true, .newest = InLayers::All};
   job.sumsFrom = work.state.ledger.nextId();
   const auto start = Trace::Clock::now();
-  Result<WlodResult> result = computeWlodRows(m_transformer, m_store, m_faults, job, progress);
-  if (!result) return result.error();
+  out.result = KV_TRY(computeWlodRows(m_transformer, m_store, m_faults, job, progress));
   out.us = std::chrono::duration<double, std::micro>(Trace::Clock::now() - start).count();
-  out.result = result.take();
   out.rows = work.rows;
   scope.bytes(out.result.bytes);
   return ok();

@@ -271,8 +271,7 @@ Result<RowPair> WlodKind::rebuiltRow(const CacheState& state, CacheLayer layer, 
 }
 
 Result<Drift> WlodKind::drift(const CacheState& state, CallContext& call) {
-  Result<WlodApplied> anew = rebuilt(state, call);
-  if (!anew) return anew.error();
+  const WlodApplied anew = KV_TRY(rebuilt(state, call));
   CacheStore& store = call.parts.store;
   DriftMeter meter(state.length());
   for (const CacheLayer layer : store.layers()) {
@@ -280,10 +279,10 @@ Result<Drift> WlodKind::drift(const CacheState& state, CallContext& call) {
     std::vector<std::int32_t> records, positions;
     std::size_t index = at(map.first);
     std::int32_t position = 0;
-    for (std::size_t row = 0; row < anew->state.rows.size(); ++row) {
-      if (!anew->state.rows[row].entry) continue;
-      if (index < map.size() && map.ledger[index] == anew->state.ledger[row]) {
-        records.push_back(anew->slots[at(layer)][row].value());
+    for (std::size_t row = 0; row < anew.state.rows.size(); ++row) {
+      if (!anew.state.rows[row].entry) continue;
+      if (index < map.size() && map.ledger[index] == anew.state.ledger[row]) {
+        records.push_back(anew.slots[at(layer)][row].value());
         positions.push_back(position);
         ++index;
       }
@@ -293,13 +292,11 @@ Result<Drift> WlodKind::drift(const CacheState& state, CallContext& call) {
   }
   std::span<const float> logits;
   if (state.logits) logits = *state.logits;
-  Drift out = std::move(meter).finish(anew->result.logits, logits);
-  store.release(anew->added);
+  Drift out = std::move(meter).finish(anew.result.logits, logits);
+  store.release(anew.added);
   call.parts.layouts.backTo(store, state);
   return out;
 }
-
-ExactnessMap WlodKind::exactness(const SessionParts&, const CacheState& state) const { return wlodExactness(state); }
 
 std::string WlodKind::notice() const { return gistNotice(*m_parts->gists); }
 
