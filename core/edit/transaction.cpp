@@ -7,7 +7,6 @@
 
 #include "core/bugs/bug_kind.h"
 #include "core/edit/departures.h"
-#include "core/edit/descending.h"
 #include "core/edit/group_pass.h"
 #include "core/edit/key_shift.h"
 #include "core/edit/recompute.h"
@@ -24,6 +23,58 @@ RowsJob jobOver(const CacheState& state, const TransactionRules& rules) {
   job.groupOf = state.groupOf;
   job.cachePhases = rules.splice.position == PositionMode::Cache;
   job.guards = rules.guards;
+  return job;
+}
+
+/// Number of rows of a map to the left of a context position.
+std::size_t rowsLeftOf(const CacheState& state, const ResidencyView& map, std::int32_t cut) {
+  if (state.whole(map)) return at(cut);
+  std::size_t index = 0;
+  for (std::int32_t p = 0; p < cut && index < map.size(); ++p)
+    if (map.ledger[index] == state.context[at(p)]) ++index;
+  return index;
+}
+
+/// The forward pass of one operation's new rows by the executor `descending`: operations run from the highest position
+/// down, and each row is computed with the phases and the left context valid at that moment. Rows to the left of an
+/// operation are still unchanged then. Its map is therefore the map before the edit, cut at the operation, followed by
+/// its new rows. semantics.md, section 3 (executors). `added`: [layers][plan.rows] slots. The groups are those of
+/// `after`, so rows are written to their final slots.
+RowsJob descendingJob(const CacheState& before, const CacheState& after, const EditPlan& plan,
+                      const PlannedAction& detail, const LayerSlots& added, PositionMode mode) {
+  const std::int32_t cut = detail.anchor.value();
+  const std::size_t first = at(detail.newLedger.front().value() - before.ledger.nextId().value());
+  RowsJob job;
+  job.context = before.context.prefix(at(cut));
+  job.contextSums = before.contextSums.prefix(at(cut) + 1);
+  job.groupOf = after.groupOf;
+  job.cachePhases = mode == PositionMode::Cache;
+  for (std::size_t i = 0; i < detail.newLedger.size(); ++i) {
+    const NewRow& row = plan.rows[first + i];
+    const std::int32_t position = cut + static_cast<std::int32_t>(i);
+    job.rows.push_back({row.id, row.token, position, mode == PositionMode::Absolute ? row.phase : position});
+    job.context.push_back(row.id);
+  }
+  for (std::size_t g = 0; g < after.groups.size(); ++g) {
+    const auto layer = CacheLayer(static_cast<std::int32_t>(
+        std::find(after.groupOf.begin(), after.groupOf.end(), static_cast<std::int32_t>(g)) - after.groupOf.begin()));
+    LayerGroup group = before.group(layer);
+    const std::size_t left = rowsLeftOf(before, *group.map, cut);
+    auto view = std::make_shared<ResidencyView>();
+    view->ledger = group.map->ledger.prefix(left);
+    view->slotOf = group.map->slotOf.prefix(left);
+    view->phases = group.map->phases.prefix(left);
+    view->first = std::min(group.map->first, static_cast<std::int32_t>(left));
+    for (std::size_t i = 0; i < job.rows.size(); ++i) {
+      view->ledger.push_back(job.rows[i].id);
+      view->slotOf.push_back(added[at(layer)][first + i]);
+      view->phases.push_back(job.cachePhases ? static_cast<std::int32_t>(left + i) : job.rows[i].phase);
+    }
+    group.map = std::move(view);
+    group.idSums = group.idSums.prefix(left + 1);
+    group.phasedSums = group.phasedSums.prefix(left + 1);
+    job.groups.push_back(std::move(group));
+  }
   return job;
 }
 
@@ -278,30 +329,29 @@ Status Transaction::computeJob(Work& work, RowsJob job, const Progress& progress
   job.scratch = &scratch;
   const std::vector<RowTarget> rows = job.rows;
   const bool newest = rows.back().position + 1 == work.plan.lengthAfter && job.wanted.logits;
-  Result<RowsResult> result = computeRows(*m_transformer, m_store, m_faults, std::move(job), progress);
-  if (!result) return result.error();
-  scope.bytes(result->bytes);
+  RowsResult result = KV_TRY(computeRows(*m_transformer, m_store, m_faults, std::move(job), progress));
+  scope.bytes(result.bytes);
   for (std::size_t g = 0; g < work.state.groups.size(); ++g) {
     std::vector<Provenance> old;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (rows[i].id >= work.before.ledger.nextId()) {
-        work.provenance[g][work.newRow(rows[i].id)] = result->provenance[g][i];
+        work.provenance[g][work.newRow(rows[i].id)] = result.provenance[g][i];
         continue;
       }
       Column<Provenance>& column = work.state.groups[g].provenance;
       if (old.empty()) old.assign(column.begin(), column.end());
-      old[at(rows[i].id.value())] = result->provenance[g][i];
+      old[at(rows[i].id.value())] = result.provenance[g][i];
     }
     if (!old.empty()) work.state.groups[g].provenance.assign(old);
   }
   std::vector<LedgerId> ids;
   for (const RowTarget& row : rows) ids.push_back(row.id);
   forgetPasts(work.state, ids);
-  keepGateScores(work.state, rows, result->gateScores, m_transformer->model().config().kvHeads);
-  keepSurprise(work, rows, result->surprise);
+  keepGateScores(work.state, rows, result.gateScores, m_transformer->model().config().kvHeads);
+  keepSurprise(work, rows, result.surprise);
   if (newest) {
-    work.state.logits = std::make_shared<const std::vector<float>>(std::move(result->logits));
-    if (result->attention) work.state.attention = work.state.read = std::move(result->attention);
+    work.state.logits = std::make_shared<const std::vector<float>>(std::move(result.logits));
+    if (result.attention) work.state.attention = work.state.read = std::move(result.attention);
     if (work.rules.wanted.received != InLayers::None) work.state.received = work.state.attention;
     work.logitsFresh = true;
   }
