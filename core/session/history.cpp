@@ -20,6 +20,14 @@ std::int64_t freedBytes(const LayerSlots& freed, const CacheStore& store) {
   return bytes;
 }
 
+/// Bytes of the rows that an anchor of a state would have.
+std::int64_t anchorRowBytes(const SessionParts& parts, const CacheState& state) {
+  std::int64_t bytes = 0;
+  for (const CacheLayer layer : parts.store.layers())
+    bytes += parts.store.pool(layer).stride() * static_cast<std::int64_t>(state.map(layer).resident());
+  return bytes;
+}
+
 /// A query pass over the rows of the state gives the logits that it has, bit for bit.
 bool canAskAgain(const SessionParts& parts, const CacheState& state) {
   const Manifest& m = parts.manifest;
@@ -48,6 +56,12 @@ void thinOlder(const Timeline& timeline, const SessionParts& parts) {
 }
 
 }  // namespace
+
+std::shared_ptr<const Anchor> takeAnchor(const SessionParts& parts, const CacheState& state) {
+  Anchor out{state, parts.manifest, rowsIn(parts, state)};
+  for (const auto& rows : out.rows) out.bytes += std::ssize(rows);
+  return std::make_shared<const Anchor>(std::move(out));
+}
 
 /// The only function that replaces the present state.
 void History::become(CacheState state) {

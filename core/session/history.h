@@ -25,6 +25,9 @@ struct PastCommand {
   int last = -1;  // entry of the timeline that its last commit made
 };
 
+/// Copies the rows of the present state.
+std::shared_ptr<const Anchor> takeAnchor(const SessionParts& parts, const CacheState& state);
+
 class History {
  public:
   using KindOf = CommandKind (*)(const std::string& verb);

@@ -2,7 +2,7 @@
 // One session: a model, a KV cache with its mirror, and the two functions that change both, tick() and change(). Owned
 // by the engine thread, which alone calls it. Two sessions share only placed weights and files mapped read-only. A call
 // that fails leaves the session unchanged unless its comment says otherwise. Free functions for sessions are in
-// ticks.h, requests.h, truth.h, storage.h, policies.h, tiles.h and import_rows.h.
+// ticks.h, requests.h, truth.h, storage.h, tiles.h and import_rows.h.
 #pragma once
 #include "core/session/breakpoints.h"
 #include "core/session/history.h"

@@ -16,7 +16,7 @@
 
 #include "core/api/report.h"
 #include "core/api/verb.h"
-#include "core/session/anchor.h"
+#include "core/parts/session_parts.h"
 #include "core/state/cache_store.h"
 #include "core/state/commit.h"
 
@@ -30,6 +30,15 @@ struct CheckMade {
   std::uint32_t rest = 0;            // passed everything that it looked at except the rows that it named
   std::int32_t visit = 0;            // number of earlier travels of the session through its history
   bool operator==(const CheckMade&) const = default;
+};
+
+/// A state of a session with a copy of its rows, from which history executes commands again instead of from the start. It
+/// stands in no pool, so it outlives a change of storage. Sessions on one thread share anchors.
+struct Anchor {
+  CacheState state;
+  Manifest manifest;                            // storage and rules at that time
+  std::vector<std::vector<std::uint8_t>> rows;  // [layers][rows, stride] records in the slots that the state holds
+  std::int64_t bytes = 0;                       // size of the rows
 };
 
 class Timeline {

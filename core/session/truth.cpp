@@ -28,9 +28,7 @@ Status refreshLogits(Session& session) {
   if (!session.state().logitsStale || session.state().length() == 0) return ok();
   return session.look([&](CallContext& call) -> Status {
     call.makeRoom(1, Placing::Look);
-    Result<CacheState> fresh = session.kind().query(session.state(), session.ticker(call).rules(session.state()), call);
-    if (!fresh) return fresh.error();
-    session.refine(fresh.take());
+    session.refine(KV_TRY(session.kind().query(session.state(), session.ticker(call).rules(session.state()), call)));
     return ok();
   });
 }
@@ -63,19 +61,68 @@ Result<Lifespans> recordLifespans(Session& session, const LifespanRules& rules) 
   return recorded;
 }
 
+namespace {
+
+/// The score that the gate of a head gave each token of the context; NaN where the gate was not evaluated.
+std::vector<float> predictedOf(const CacheState& state, const Column<float>& scores, std::size_t head,
+                               std::size_t heads) {
+  std::vector<float> out;
+  for (const LedgerId id : state.context) {
+    const std::size_t from = static_cast<std::size_t>(id.value()) * heads;
+    out.push_back(from + heads <= scores.size() ? scores[from + head] : std::numeric_limits<float>::quiet_NaN());
+  }
+  return out;
+}
+
+std::vector<HeadLifespans> layerOf(const CacheState& state, const Column<float>& scores, const LayerLifespans& found,
+                                   std::size_t heads, std::size_t points) {
+  std::vector<HeadLifespans> out;
+  const auto rows = static_cast<std::size_t>(state.length());
+  bool any = false;
+  for (std::size_t head = 0; head < heads; ++head) {
+    out.push_back(headLifespans(predictedOf(state, scores, head, heads),
+                                std::span(found.label).subspan(head * rows, rows),
+                                std::span(found.censored).subspan(head * rows, rows), points));
+    any = any || out.back().rows > 0;
+  }
+  if (!any) out.clear();
+  return out;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const LifespanView>> measureLifespans(Session& session, std::size_t points) {
+  KV_TRY(session.usable());
+  const CacheState& state = session.state();
+  if (state.gateScores.empty())
+    return Error("no_gates", "no lifespans were measured", "no gate has predicted any",
+                 "give a layer the policy smartkv, then prompt or step");
+  LifespanRules rules;
+  rules.keys = false;
+  const Lifespans found = KV_TRY(recordLifespans(session, rules));
+  const std::shared_ptr<const LifespanView>& last = session.watching().lifespans;
+  LifespanView view{last ? last->serial + 1 : 1, state.tick, found.rows, rules.threshold, {}};
+  const auto heads = static_cast<std::size_t>(found.kvHeads);
+  for (std::size_t layer = 0; layer < found.layers.size(); ++layer)
+    view.layers.push_back(layer < state.gateScores.size()
+                              ? layerOf(state, state.gateScores[layer], found.layers[layer], heads, points)
+                              : std::vector<HeadLifespans>());
+  session.watching().lifespans = std::make_shared<const LifespanView>(std::move(view));
+  return session.watching().lifespans;
+}
+
 Result<std::vector<std::vector<float>>> attentionPerHead(Session& session, CacheLayer layer) {
   std::vector<std::vector<float>> out;
   const CacheState& state = session.state();
   if (state.length() == 0) return out;
   KV_TRY(session.kind().allows(session.parts(), Capability::HeadAttention, "attention by head was not measured"));
-  Result<CacheState> seen = session.look([&](CallContext& call) {
+  const CacheState seen = KV_TRY(session.look([&](CallContext& call) {
     call.makeRoom(1, Placing::Look);
     TransactionRules rules = session.ticker(call).rules(state);
     rules.wanted.newestPerHead = InLayers::All;
     return session.kind().query(state, rules, call);
-  });
-  if (!seen) return seen.error();
-  const std::vector<float>& all = seen->attention->perHead[at(layer)];
+  }));
+  const std::vector<float>& all = seen.attention->perHead[at(layer)];
   const std::size_t rows = state.map(layer).size();
   for (int head = 0; head < session.model().config().heads / session.cacheLayers().perLayer; ++head) {
     const auto begin = all.begin() + static_cast<std::ptrdiff_t>(at(head) * (rows + 1));
@@ -102,6 +149,22 @@ std::string stateHash(const Session& session) { return stateHash(session.state()
 
 std::string textOf(const Session& session, LedgerId id) {
   return session.model().tokenizer().tokenText(session.state().ledger[id].token);
+}
+
+void setFuture(Session& session, std::shared_ptr<const FutureMass> future) {
+  if (!session.state().policy) return;
+  PolicyState next = *session.state().policy;
+  next.future = std::move(future);
+  CacheState state = session.state();
+  state.policy = std::make_shared<const PolicyState>(std::move(next));
+  session.refine(std::move(state));
+}
+
+std::vector<float> scoresOf(const CacheState& state, CacheLayer layer) {
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+  const ResidencyView& map = state.map(layer);
+  if (!state.policy) return std::vector<float>(map.size(), kNone);
+  return alignedWith(map, state.policy->layers[at(layer)].scores, 1, kNone);
 }
 
 namespace {

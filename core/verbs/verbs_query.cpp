@@ -2,7 +2,6 @@
 // Verbs with questions whose answers are no tables.
 #include "core/api/json_values.h"
 #include "core/session/observe.h"
-#include "core/session/policies.h"
 #include "core/session/truth.h"
 #include "core/verbs/replies.h"
 #include "core/verbs/verb_layers.h"
