@@ -7,19 +7,6 @@
 #include "core/kinds/wlod/tree/gist_net.h"
 
 namespace kvlab {
-namespace {
-
-/// Appends the embedding of a token.
-void addEmbedding(const Model& model, TokenId token, std::vector<float>& out) {
-  TensorView row = model.embed();
-  const std::int64_t width = row.shape[1];
-  row.data = static_cast<const std::byte*>(row.data) + token.value() * kernels::dtypeRowBytes(row.dtype, width);
-  row.shape = {width};
-  const std::vector<float> values = widened(row);
-  out.insert(out.end(), values.begin(), values.end());
-}
-
-}  // namespace
 
 WlodRatios ratiosOf(const WlodState& state, int layers) {
   WlodRatios out;
@@ -79,14 +66,17 @@ std::vector<double> WlodParts::foreseen(const CacheState& state, const Model& mo
   if (!lens.net) return {};
   const WlodState& wlod = wlodIn(state);
   std::vector<float> entries, tail;
+  const auto add = [](std::vector<float>& to, const auto& values) {
+    to.insert(to.end(), values.begin(), values.end());
+  };
   for (std::size_t i = 0; i < state.context.size(); ++i) {
     const TreeNode node = wlod.context.entries()[i];
-    if (node.level == 0) addEmbedding(model, state.ledger[state.context[i]].token, entries);
-    else std::ranges::copy(wlod.tree.gist(node), std::back_inserter(entries));
+    if (node.level == 0) add(entries, embeddingOf(model, state.ledger[state.context[i]].token));
+    else add(entries, wlod.tree.gist(node));
   }
   const auto length = wlod.tree.length();
   for (auto t = std::max<std::int64_t>(0, length - lens.net->tail()); t < length; ++t)
-    addEmbedding(model, state.ledger[wlod.tree.token(Moment(static_cast<std::int32_t>(t)))].token, tail);
+    add(tail, embeddingOf(model, state.ledger[wlod.tree.token(Moment(static_cast<std::int32_t>(t)))].token));
   return lens.net->mass(wlod.context.entries().span(), length, entries, tail);
 }
 

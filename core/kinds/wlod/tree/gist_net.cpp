@@ -15,18 +15,10 @@ using nlohmann::json;
 
 class MeanGistNet : public GistNet {
  public:
-  explicit MeanGistNet(int hidden) : m_hidden(hidden) {}
-  const std::string& name() const override { return m_name; }
-  const std::string& model() const override { return m_model; }
-  const std::vector<GistFigures>& figures() const override { return m_figures; }
+  explicit MeanGistNet(int hidden) : GistNet(hidden, "mean", {}, {}) {}
   void gists(int, const float* children, std::int64_t n, float* out) const override {
     for (std::int64_t i = 0; i < n; ++i) meanOf(children + i * kGistBlock * m_hidden, m_hidden, out + i * m_hidden);
   }
-
- private:
-  int m_hidden;
-  std::string m_name = "mean", m_model;
-  std::vector<GistFigures> m_figures;
 };
 
 constexpr float kEps = 1e-12f;  // small, because squares of embeddings are small
@@ -54,25 +46,16 @@ class PoolingGistNet : public GistNet {
  public:
   PoolingGistNet(std::string name, std::string model, std::vector<GistFigures> figures, int hidden,
                  std::vector<PoolingLevel> levels, std::shared_ptr<kernels::Backend> host)
-      : m_name(std::move(name)),
-        m_model(std::move(model)),
-        m_figures(std::move(figures)),
-        m_hidden(hidden),
+      : GistNet(hidden, std::move(name), std::move(model), std::move(figures)),
         m_levels(std::move(levels)),
         m_host(std::move(host)) {}
 
-  const std::string& name() const override { return m_name; }
-  const std::string& model() const override { return m_model; }
-  const std::vector<GistFigures>& figures() const override { return m_figures; }
   void gists(int level, const float* children, std::int64_t n, float* out) const override;
 
  private:
   std::vector<float> poolWeights(const PoolingLevel& net, const float* children, std::int64_t n) const;
   void addMlp(const PoolingLevel& net, const std::vector<float>& pooled, std::int64_t n, float* out) const;
 
-  std::string m_name, m_model;
-  std::vector<GistFigures> m_figures;
-  std::int64_t m_hidden;
   std::vector<PoolingLevel> m_levels;  // [1 or 2] of levels 1 and 2
   std::shared_ptr<kernels::Backend> m_host;
 };
@@ -81,14 +64,9 @@ class PoolingGistNet : public GistNet {
 std::vector<float> PoolingGistNet::poolWeights(const PoolingLevel& net, const float* children, std::int64_t n) const {
   const std::int64_t rows = n * kGistBlock;
   std::vector<float> normed(at(rows * m_hidden)), scores(at(rows * net.pools)), weights(scores.size());
-  kernels::RmsnormArgs norm;
-  norm.x = children;
-  norm.weight = net.norm.data();
-  norm.y = normed.data();
-  norm.rows = rows;
-  norm.dim = m_hidden;
-  norm.eps = kEps;
-  m_host->ops().rmsnorm(m_host->context(), norm);
+  m_host->ops().rmsnorm(
+      m_host->context(),
+      {.x = children, .weight = net.norm.data(), .y = normed.data(), .rows = rows, .dim = m_hidden, .eps = kEps});
   m_host->ops().matmul(m_host->context(),
                        {normed.data(), weightOf(net.query, net.pools, m_hidden), nullptr, scores.data(), rows});
   for (std::int64_t i = 0; i < n; ++i)
@@ -107,15 +85,9 @@ void PoolingGistNet::addMlp(const PoolingLevel& net, const std::vector<float>& p
   const std::int64_t wide = net.pools * m_hidden;
   const std::vector<float> ones(at(wide), 1.0f);
   std::vector<float> z(pooled.size()), inner(at(n * net.width)), added(at(n * m_hidden));
-  kernels::RmsnormArgs norm;
-  norm.x = pooled.data();
-  norm.weight = ones.data();
-  norm.y = z.data();
-  norm.rows = n;
-  norm.dim = wide;
-  norm.eps = kEps;
   const kernels::OpTable& ops = m_host->ops();
-  ops.rmsnorm(m_host->context(), norm);
+  ops.rmsnorm(m_host->context(),
+              {.x = pooled.data(), .weight = ones.data(), .y = z.data(), .rows = n, .dim = wide, .eps = kEps});
   ops.matmul(m_host->context(), {z.data(), weightOf(net.w1, net.width, wide), net.b1.data(), inner.data(), n});
   for (float& x : inner) x = x / (1.0f + std::exp(-x));
   ops.matmul(m_host->context(), {inner.data(), weightOf(net.w2, m_hidden, net.width), net.b2.data(), added.data(), n});

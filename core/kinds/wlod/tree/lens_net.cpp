@@ -45,14 +45,11 @@ LensNet::Rows LensNet::product(std::span<const float> x, const Rows& weight, std
 LensNet::Rows LensNet::unit(std::span<const float> x, std::int64_t width) const {
   const Rows ones(at(width), 1.0f);
   Rows out(x.size());
-  kernels::RmsnormArgs norm;
-  norm.x = x.data();
-  norm.weight = ones.data();
-  norm.y = out.data();
-  norm.rows = static_cast<std::int64_t>(x.size()) / width;
-  norm.dim = width;
-  norm.eps = 1e-12f;  // small, because squares of embeddings are small
-  m_host->ops().rmsnorm(m_host->context(), norm);
+  constexpr float kEps = 1e-12f;  // small, because squares of embeddings are small
+  const auto rows = static_cast<std::int64_t>(x.size()) / width;
+  m_host->ops().rmsnorm(
+      m_host->context(),
+      {.x = x.data(), .weight = ones.data(), .y = out.data(), .rows = rows, .dim = width, .eps = kEps});
   return out;
 }
 

@@ -14,9 +14,9 @@ Error noLens(const char* what, std::string why, const char* remedy, std::string 
 }
 
 /// The working context with the draft's tokens as normal tokens.
-WlodState accepted(const WlodState& state) {
-  WlodState next = state;
-  next.draft.reset();
+std::shared_ptr<const WlodState> accepted(const WlodState& state) {
+  auto next = std::make_shared<WlodState>(state);
+  next->draft.reset();
   return next;
 }
 
@@ -54,13 +54,12 @@ Result<const WlodKind*> wlodOf(const Session& session, const char* what) {
 
 TickReport refocus(Session& session) {
   constexpr const char* kWhat = "nothing was refocused";
-  if (Status ready = session.changeable(); !ready) return refusedTick(session, ready.error());
-  if (const auto kind = wlodOf(session, kWhat); !kind) return refusedTick(session, kind.error());
+  if (Status ready = session.changeable(); !ready) return session.refused(ready.error());
+  if (const auto kind = wlodOf(session, kWhat); !kind) return session.refused(kind.error());
   if (!session.manifest().wlod->allocates())
-    return refusedTick(
-        session,
+    return session.refused(
         noLens(kWhat, "wlod.lens is off", "open the session with a lens, or expand and collapse by hand", "off"));
-  if (Status none = noDraft(session, kWhat); !none) return refusedTick(session, none.error());
+  if (Status none = noDraft(session, kWhat); !none) return session.refused(none.error());
   return session.tick({});
 }
 
@@ -82,11 +81,11 @@ Status setLensScores(Session& session, std::vector<double> scores) {
 
 TickReport speculate(Session& session, const std::vector<TokenId>& tokens) {
   constexpr const char* kWhat = "nothing was drafted";
-  if (const auto kind = wlodOf(session, kWhat); !kind) return refusedTick(session, kind.error());
+  if (const auto kind = wlodOf(session, kWhat); !kind) return session.refused(kind.error());
   if (!session.pending().empty())
-    return refusedTick(session,
-                       {"speculating", kWhat, "actions are pending, and only tokens may be added to a speculative span",
-                        "apply or clear them first"});
+    return session.refused({"speculating", kWhat,
+                            "actions are pending, and only tokens may be added to a speculative span",
+                            "apply or clear them first"});
   return append(session, tokens, Source::Model, false, true);
 }
 
@@ -101,7 +100,7 @@ Status endDraft(Session& session, bool keep) {
     const CacheState& now = session.state();
     const bool inPlace = call.parts.layouts.inPlace();
     Commit commit{keep ? now : before};
-    if (keep) commit.state.kind = std::make_shared<const WlodState>(accepted(state));
+    if (keep) commit.state.kind = accepted(state);
     else if (inPlace) KV_TRY(backInPlace(now, commit, call));
     if (!inPlace) commit.freed = keep ? slotsBeside(before, now) : slotsBeside(now, before);
     commit.state.tick = Tick(session.state().tick.value() + 1);
