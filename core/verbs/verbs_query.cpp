@@ -30,26 +30,17 @@ Result<json> logits(Session& session, VerbArgs&) {
   return json(*session.state().logits);
 }
 
-json numbers(const std::vector<float>& values) {
-  json out = json::array();
-  for (float value : values) out.push_back(finite(value));
-  return out;
-}
-
 Result<json> driftVerb(Session& session, VerbArgs& in) {
   const bool rows = in.flag("rows");
   Drift drift = KV_TRY(measureDrift(session));
-  json k = json::array(), v = json::array();
-  for (double value : drift.k) k.push_back(finite(value));
-  for (double value : drift.v) v.push_back(finite(value));
   json worst = nullptr;
   if (drift.worstLayer)
     worst = {{"layer", session.cacheLayers().layerOf(*drift.worstLayer).value()}, {"index", drift.worstPosition}};
-  json out{{"k", k}, {"v", v}, {"kl", finite(drift.kl)}, {"worst", worst}};
+  json out{{"k", finiteList(drift.k)}, {"v", finiteList(drift.v)}, {"kl", finite(drift.kl)}, {"worst", worst}};
   if (rows)
     for (std::size_t layer = 0; layer < drift.kRows.size(); ++layer) {
-      out["kRows"].push_back(numbers(drift.kRows[layer]));
-      out["vRows"].push_back(numbers(drift.vRows[layer]));
+      out["kRows"].push_back(finiteList(drift.kRows[layer]));
+      out["vRows"].push_back(finiteList(drift.vRows[layer]));
     }
   return out;
 }
