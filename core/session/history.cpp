@@ -82,15 +82,9 @@ void History::start(Beginning beginning) {
   become(std::move(beginning.state));
 }
 
-void History::startFrom(const History& other, CacheState state) {
-  m_timeline = other.m_timeline.trunk(state);
-  become(std::move(state));
-  m_execute = other.m_execute;
-  m_kindOf = other.m_kindOf;
-}
-
-void History::startAlong(const History& other, CacheState state) {
-  m_timeline = other.m_timeline.branchTrunk(other.m_timeline.tip(), other.m_timeline.depth(), state);
+void History::startFrom(const History& other, CacheState state, bool along) {
+  const Timeline& line = other.m_timeline;
+  m_timeline = along ? line.branchTrunk(line.tip(), line.depth(), state) : line.trunk(state);
   become(std::move(state));
   m_execute = other.m_execute;
   m_kindOf = other.m_kindOf;
@@ -153,8 +147,8 @@ void History::commit(Commit commit, SessionParts& parts) {
   m_before = std::move(before);
   if (m_commitsLeft > 0) --m_commitsLeft;
   if (logged() && !m_replaying) ++m_logged;
-  if (!records[0].empty()) (void)m_capture.file->write(records[0]);
-  if (!records[1].empty()) (void)m_recovery.file->write(records[1]);
+  for (std::size_t i = 0; i < records.size(); ++i)
+    if (!records[i].empty()) (void)m_logs[i].file->write(records[i]);
   if (commit.severed || !whole) return forgetOlder(parts, !commit.severed);
   try {
     thinOlder(m_timeline, parts);
@@ -187,8 +181,8 @@ History::Records History::recordsOf(Tick tick) const {
                          number);
   };
   Records out;
-  if (capture()) out[0] = record(capture()->next());
-  if (m_recovery.file) out[1] = record(m_recovery.file->next());
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (m_logs[i].file) out[i] = record(m_logs[i].file->next());
   return out;
 }
 

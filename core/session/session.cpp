@@ -45,8 +45,7 @@ Result<std::unique_ptr<Session>> Session::fork(const Session* beside, bool along
   std::unique_ptr<Session> copy(new Session(std::move(parts), this));
   CacheState state = ownCopy(this->state());
   copy->m_parts.layouts.restart(copy->m_parts.store, state);
-  if (along) copy->m_history.startAlong(m_history, std::move(state));
-  else copy->m_history.startFrom(m_history, std::move(state));
+  copy->m_history.startFrom(m_history, std::move(state), along);
   copy->measured().drift = measured().drift;
   copy->m_pending = m_pending;
   copy->m_health = m_health;

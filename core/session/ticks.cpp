@@ -60,20 +60,11 @@ TickReport stoppedAfter(TickReport report, std::size_t done, std::size_t tokens)
 
 }  // namespace
 
-TickReport refusedTick(const Session& session, Error error) {
-  TickReport report;
-  report.ok = false;
-  report.tick = session.state().tick;
-  report.error = std::move(error);
-  return report;
-}
-
 TickReport step(Session& session, const std::vector<TokenId>& forced, const StageStop& stops) {
-  if (Status ready = session.changeable(); !ready) return refusedTick(session, ready.error());
+  if (Status ready = session.changeable(); !ready) return session.refused(ready.error());
   if (session.state().length() == 0 && forced.empty() && session.pending().empty())
-    return refusedTick(session,
-                       {"empty", "there is nothing to continue", "the context is empty",
-                        "prompt some text first, or step with given tokens"});
+    return session.refused({"empty", "there is nothing to continue", "the context is empty",
+                            "prompt some text first, or step with given tokens"});
   TickWish wish;
   wish.generates = wish.pending = true;
   wish.forced = forced;
@@ -91,10 +82,10 @@ Result<TokenId> peek(Session& session) {
 }
 
 TickReport apply(Session& session) {
-  if (Status ready = session.changeable(); !ready) return refusedTick(session, ready.error());
+  if (Status ready = session.changeable(); !ready) return session.refused(ready.error());
   if (session.pending().empty())
-    return refusedTick(
-        session, {"nothing_pending", "there is nothing to apply", "no action is pending", "inject actions first"});
+    return session.refused(
+        {"nothing_pending", "there is nothing to apply", "no action is pending", "inject actions first"});
   TickWish wish;
   wish.pending = true;
   return session.tick(std::move(wish));
@@ -102,10 +93,10 @@ TickReport apply(Session& session) {
 
 TickReport stepAction(Session& session) {
   if (session.pending().empty()) return step(session);
-  if (Status ready = session.changeable(); !ready) return refusedTick(session, ready.error());
+  if (Status ready = session.changeable(); !ready) return session.refused(ready.error());
   // Highest position first, so that the remaining actions keep their references.
   Result<EditPlan> planned = plan(session, {});
-  if (!planned) return refusedTick(session, planned.error());
+  if (!planned) return session.refused(planned.error());
   std::size_t place = session.pending().size() - 1;
   for (auto detail = planned->details.rbegin(); detail != planned->details.rend(); ++detail) {
     place = static_cast<std::size_t>(detail->place);
@@ -118,10 +109,10 @@ TickReport stepAction(Session& session) {
 }
 
 TickReport append(Session& session, const std::vector<TokenId>& tokens, Source source, bool last, bool draft) {
-  if (Status ready = session.changeable(); !ready) return refusedTick(session, ready.error());
+  if (Status ready = session.changeable(); !ready) return session.refused(ready.error());
   if (tokens.empty())
-    return refusedTick(
-        session, {"empty_tokens", "nothing was appended", "the list of tokens is empty", "give at least one token"});
+    return session.refused(
+        {"empty_tokens", "nothing was appended", "the list of tokens is empty", "give at least one token"});
   const std::size_t piece = pieceOf(session, tokens.size(), draft);
   TickReport report;
   for (std::size_t done = 0; done < tokens.size(); done += piece) {
@@ -157,10 +148,9 @@ TickReport score(Session& session, const std::vector<TokenId>& tokens, bool each
     if (done > 0) session.betweenTicks();
     if (!kvlab::report(session.progress(), "scoring tokens", static_cast<std::int64_t>(done),
                        static_cast<std::int64_t>(tokens.size())))
-      return refusedTick(session,
-                         {"cancelled", "scoring was cancelled",
-                          "after " + std::to_string(done) + " of " + std::to_string(tokens.size()) + " tokens",
-                          "the tokens that were scored stay; score the rest"});
+      return session.refused({"cancelled", "scoring was cancelled",
+                              "after " + std::to_string(done) + " of " + std::to_string(tokens.size()) + " tokens",
+                              "the tokens that were scored stay; score the rest"});
     const std::size_t end = std::min(tokens.size(), done + most);
     TickWish wish;
     wish.scores = true;
@@ -177,7 +167,7 @@ TickReport score(Session& session, const std::vector<TokenId>& tokens, bool each
 }
 
 TickReport endPrefill(Session& session) {
-  if (Status ready = session.changeable(); !ready) return refusedTick(session, ready.error());
+  if (Status ready = session.changeable(); !ready) return session.refused(ready.error());
   if (!session.state().policy || !session.state().policy->prefilling) {
     TickReport nothing;
     nothing.tick = session.state().tick;

@@ -32,8 +32,8 @@ struct CheckMade {
   bool operator==(const CheckMade&) const = default;
 };
 
-/// A state of a session with a copy of its rows, from which history executes commands again instead of from the start. It
-/// stands in no pool, so it outlives a change of storage. Sessions on one thread share anchors.
+/// A state of a session with a copy of its rows, from which history executes commands again instead of from the start.
+/// It stands in no pool, so it outlives a change of storage. Sessions on one thread share anchors.
 struct Anchor {
   CacheState state;
   Manifest manifest;                            // storage and rules at that time
