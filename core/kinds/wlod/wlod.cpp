@@ -3,7 +3,6 @@
 
 #include "core/kinds/wlod/check/wlod_checks.h"
 #include "core/kinds/wlod/kind/wlod_kind.h"
-#include "core/kinds/wlod/verbs/wlod_session.h"
 
 namespace kvlab {
 
