@@ -186,10 +186,8 @@ ExactnessMap PlainKind::exactness(const SessionParts& parts, const CacheState& s
 }
 
 KindInfo plainKind() {
-  KindInfo out;
-  out.serves = [](const Manifest& manifest) { return !manifest.wlod; };
-  out.make = []() -> std::unique_ptr<CacheKind> { return std::make_unique<PlainKind>(); };
-  return out;
+  return {.serves = [](const Manifest& manifest) { return !manifest.wlod; },
+          .make = []() -> std::unique_ptr<CacheKind> { return std::make_unique<PlainKind>(); }};
 }
 
 }  // namespace kvlab

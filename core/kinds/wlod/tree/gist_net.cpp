@@ -50,67 +50,62 @@ class PoolingGistNet : public GistNet {
         m_levels(std::move(levels)),
         m_host(std::move(host)) {}
 
-  void gists(int level, const float* children, std::int64_t n, float* out) const override;
+  void gists(int level, const float* children, std::int64_t n, float* out) const override {
+    const PoolingLevel& net = m_levels[std::min(at(level - 1), m_levels.size() - 1)];
+    const std::vector<float> weights = poolWeights(net, children, n);
+    std::vector<float> pooled(at(n * net.pools * m_hidden));
+    for (std::int64_t i = 0; i < n; ++i) {
+      const float* own = children + i * kGistBlock * m_hidden;
+      meanOf(own, m_hidden, out + i * m_hidden);
+      for (std::int64_t h = 0; h < net.pools; ++h) {
+        float* to = pooled.data() + (i * net.pools + h) * m_hidden;
+        for (std::int64_t c = 0; c < kGistBlock; ++c) {
+          const float share = weights[at((i * net.pools + h) * kGistBlock + c)];
+          for (std::int64_t d = 0; d < m_hidden; ++d) to[d] += share * own[c * m_hidden + d];
+        }
+      }
+    }
+    addMlp(net, pooled, n, out);
+  }
 
  private:
-  std::vector<float> poolWeights(const PoolingLevel& net, const float* children, std::int64_t n) const;
-  void addMlp(const PoolingLevel& net, const std::vector<float>& pooled, std::int64_t n, float* out) const;
+  /// [n, pools, 32] weights of the children.
+  std::vector<float> poolWeights(const PoolingLevel& net, const float* children, std::int64_t n) const {
+    const std::int64_t rows = n * kGistBlock;
+    std::vector<float> normed(at(rows * m_hidden)), scores(at(rows * net.pools)), weights(scores.size());
+    m_host->ops().rmsnorm(
+        m_host->context(),
+        {.x = children, .weight = net.norm.data(), .y = normed.data(), .rows = rows, .dim = m_hidden, .eps = kEps});
+    m_host->ops().matmul(m_host->context(),
+                         {normed.data(), weightOf(net.query, net.pools, m_hidden), nullptr, scores.data(), rows});
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t h = 0; h < net.pools; ++h) {
+        float* own = weights.data() + (i * net.pools + h) * kGistBlock;
+        for (std::int64_t c = 0; c < kGistBlock; ++c)
+          own[c] = scores[at((i * kGistBlock + c) * net.pools + h)] + net.position[at(h * kGistBlock + c)];
+        softmax(own, kGistBlock);
+      }
+    return weights;
+  }
+
+  /// out [n, hidden] += w2 silu(w1 z + b1) + b2, z = pooled [n, pools*hidden] over its root mean square.
+  void addMlp(const PoolingLevel& net, const std::vector<float>& pooled, std::int64_t n, float* out) const {
+    const std::int64_t wide = net.pools * m_hidden;
+    const std::vector<float> ones(at(wide), 1.0f);
+    std::vector<float> z(pooled.size()), inner(at(n * net.width)), added(at(n * m_hidden));
+    const kernels::OpTable& ops = m_host->ops();
+    ops.rmsnorm(m_host->context(),
+                {.x = pooled.data(), .weight = ones.data(), .y = z.data(), .rows = n, .dim = wide, .eps = kEps});
+    ops.matmul(m_host->context(), {z.data(), weightOf(net.w1, net.width, wide), net.b1.data(), inner.data(), n});
+    for (float& x : inner) x = x / (1.0f + std::exp(-x));
+    ops.matmul(m_host->context(),
+               {inner.data(), weightOf(net.w2, m_hidden, net.width), net.b2.data(), added.data(), n});
+    for (std::int64_t i = 0; i < n * m_hidden; ++i) out[i] += added[at(i)];
+  }
 
   std::vector<PoolingLevel> m_levels;  // [1 or 2] of levels 1 and 2
   std::shared_ptr<kernels::Backend> m_host;
 };
-
-/// [n, pools, 32] weights of the children.
-std::vector<float> PoolingGistNet::poolWeights(const PoolingLevel& net, const float* children, std::int64_t n) const {
-  const std::int64_t rows = n * kGistBlock;
-  std::vector<float> normed(at(rows * m_hidden)), scores(at(rows * net.pools)), weights(scores.size());
-  m_host->ops().rmsnorm(
-      m_host->context(),
-      {.x = children, .weight = net.norm.data(), .y = normed.data(), .rows = rows, .dim = m_hidden, .eps = kEps});
-  m_host->ops().matmul(m_host->context(),
-                       {normed.data(), weightOf(net.query, net.pools, m_hidden), nullptr, scores.data(), rows});
-  for (std::int64_t i = 0; i < n; ++i)
-    for (std::int64_t h = 0; h < net.pools; ++h) {
-      float* own = weights.data() + (i * net.pools + h) * kGistBlock;
-      for (std::int64_t c = 0; c < kGistBlock; ++c)
-        own[c] = scores[at((i * kGistBlock + c) * net.pools + h)] + net.position[at(h * kGistBlock + c)];
-      softmax(own, kGistBlock);
-    }
-  return weights;
-}
-
-/// out [n, hidden] += w2 silu(w1 z + b1) + b2, z = pooled [n, pools*hidden] over its root mean square.
-void PoolingGistNet::addMlp(const PoolingLevel& net, const std::vector<float>& pooled, std::int64_t n,
-                            float* out) const {
-  const std::int64_t wide = net.pools * m_hidden;
-  const std::vector<float> ones(at(wide), 1.0f);
-  std::vector<float> z(pooled.size()), inner(at(n * net.width)), added(at(n * m_hidden));
-  const kernels::OpTable& ops = m_host->ops();
-  ops.rmsnorm(m_host->context(),
-              {.x = pooled.data(), .weight = ones.data(), .y = z.data(), .rows = n, .dim = wide, .eps = kEps});
-  ops.matmul(m_host->context(), {z.data(), weightOf(net.w1, net.width, wide), net.b1.data(), inner.data(), n});
-  for (float& x : inner) x = x / (1.0f + std::exp(-x));
-  ops.matmul(m_host->context(), {inner.data(), weightOf(net.w2, m_hidden, net.width), net.b2.data(), added.data(), n});
-  for (std::int64_t i = 0; i < n * m_hidden; ++i) out[i] += added[at(i)];
-}
-
-void PoolingGistNet::gists(int level, const float* children, std::int64_t n, float* out) const {
-  const PoolingLevel& net = m_levels[std::min(at(level - 1), m_levels.size() - 1)];
-  const std::vector<float> weights = poolWeights(net, children, n);
-  std::vector<float> pooled(at(n * net.pools * m_hidden));
-  for (std::int64_t i = 0; i < n; ++i) {
-    const float* own = children + i * kGistBlock * m_hidden;
-    meanOf(own, m_hidden, out + i * m_hidden);
-    for (std::int64_t h = 0; h < net.pools; ++h) {
-      float* to = pooled.data() + (i * net.pools + h) * m_hidden;
-      for (std::int64_t c = 0; c < kGistBlock; ++c) {
-        const float share = weights[at((i * net.pools + h) * kGistBlock + c)];
-        for (std::int64_t d = 0; d < m_hidden; ++d) to[d] += share * own[c * m_hidden + d];
-      }
-    }
-  }
-  addMlp(net, pooled, n, out);
-}
 
 std::string nameOf(int level, const char* part) { return "levels." + std::to_string(level) + "." + part; }
 
