@@ -84,7 +84,7 @@ void History::start(Beginning beginning) {
 
 void History::startFrom(const History& other, CacheState state, bool along) {
   const Timeline& line = other.m_timeline;
-  m_timeline = along ? line.branchTrunk(line.tip(), line.depth(), state) : line.trunk(state);
+  m_timeline = line.trunk(along ? line.tip() : line.currentId(), line.depth(), state, along);
   become(std::move(state));
   m_execute = other.m_execute;
   m_kindOf = other.m_kindOf;
@@ -92,7 +92,7 @@ void History::startFrom(const History& other, CacheState state, bool along) {
 
 void History::turnTo(const History& other, int tip, SessionParts& parts) {
   forgetOlder(parts, true);
-  m_timeline = other.m_timeline.branchTrunk(tip, m_timeline.depth(), m_state);
+  m_timeline = other.m_timeline.trunk(tip, m_timeline.depth(), m_state, true);
   refine(m_state);
 }
 

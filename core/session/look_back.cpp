@@ -21,12 +21,11 @@ bool LookBack::canSee(int id) const {
 }
 
 Sight LookBack::sightOf(int entry) const {
-  Sight at;
-  at.before.state = m_line.entry(m_line.entry(entry).parent).state();
-  at.now.state = m_line.entry(entry).state();
-  at.report = m_line.entry(entry).report.get();
-  at.named = CheckMarks::anyNamed(m_line.entry(entry).checks);
-  return at;
+  const Timeline::Entry& here = m_line.entry(entry);
+  return {.before = {m_line.entry(here.parent).state()},
+          .now = {here.state()},
+          .report = here.report.get(),
+          .named = CheckMarks::anyNamed(here.checks)};
 }
 
 /// The entry from which commands are executed again to show the commits up to `last`. Executed again from an anchor,

@@ -281,11 +281,7 @@ bool Session::advance(OpenTick& tick, bool mayStop) {
 /// The step of a tick failed.
 bool Session::fail(OpenTick& tick, Error error) {
   const bool whole = undone();
-  if (tick.stopped) {
-    tick.report = finish(refused(std::move(error)), tick.trace);
-    return true;
-  }
-  if (whole && !tick.compacted && error.code == "staging" && compactPages(*this)) {
+  if (!tick.stopped && whole && !tick.compacted && error.code == "staging" && compactPages(*this)) {
     tick.compacted = true;
     tick.report = {};
     tick.report.tick = Tick(state().tick.value() + 1);
@@ -294,7 +290,7 @@ bool Session::fail(OpenTick& tick, Error error) {
     tick.stage = Stage::Generate;
     return false;
   }
-  if (!tick.ticker.begun()) {
+  if (tick.stopped || !tick.ticker.begun()) {
     tick.report = finish(refused(std::move(error)), tick.trace);
     return true;
   }
@@ -368,10 +364,7 @@ void Session::recover(OpenTick& tick, bool whole) {
   const bool final = planned || m_history.executingAgain() || m_health.status == SessionState::Broken;
   if (final || !token || !ticker.single()) return;
   auto scope = tick.trace.scope("retry_adds");
-  TickWish wish;
-  wish.generates = true;
-  wish.adds = tick.wish.adds;
-  wish.scores = tick.wish.scores;
+  TickWish wish{.generates = true, .adds = tick.wish.adds, .scores = tick.wish.scores};
   nlohmann::json args = nlohmann::json::object();
   if (!tick.wish.forced.empty() || !whole) {  // rows that a rebuild computed again may tell another token
     wish.forced = {*token};

@@ -65,11 +65,7 @@ TickReport step(Session& session, const std::vector<TokenId>& forced, const Stag
   if (session.state().length() == 0 && forced.empty() && session.pending().empty())
     return session.refused({"empty", "there is nothing to continue", "the context is empty",
                             "prompt some text first, or step with given tokens"});
-  TickWish wish;
-  wish.generates = wish.pending = true;
-  wish.forced = forced;
-  wish.adds = Source::Model;
-  return session.tick(std::move(wish), stops);
+  return session.tick({.generates = true, .forced = forced, .adds = Source::Model, .pending = true}, stops);
 }
 
 Result<TokenId> peek(Session& session) {
@@ -86,9 +82,7 @@ TickReport apply(Session& session) {
   if (session.pending().empty())
     return session.refused(
         {"nothing_pending", "there is nothing to apply", "no action is pending", "inject actions first"});
-  TickWish wish;
-  wish.pending = true;
-  return session.tick(std::move(wish));
+  return session.tick({.pending = true});
 }
 
 TickReport stepAction(Session& session) {
@@ -102,10 +96,7 @@ TickReport stepAction(Session& session) {
     place = static_cast<std::size_t>(detail->place);
     if (!std::holds_alternative<Add>(session.pending()[place])) break;
   }
-  TickWish wish;
-  wish.pending = true;
-  wish.place = place;
-  return session.tick(std::move(wish));
+  return session.tick({.pending = true, .place = place});
 }
 
 TickReport append(Session& session, const std::vector<TokenId>& tokens, Source source, bool last, bool draft) {
@@ -118,11 +109,9 @@ TickReport append(Session& session, const std::vector<TokenId>& tokens, Source s
   for (std::size_t done = 0; done < tokens.size(); done += piece) {
     if (done > 0) session.betweenTicks();
     const std::size_t end = std::min(tokens.size(), done + piece);
-    TickWish wish;
+    const PassKind pass = last && end == tokens.size() ? PassKind::PromptEnd : PassKind::PromptPart;
+    TickWish wish{.adds = source, .pass = pass, .draft = draft};
     for (std::size_t i = done; i < end; ++i) wish.actions.push_back(Add{tokens[i]});
-    wish.adds = source;
-    wish.pass = last && end == tokens.size() ? PassKind::PromptEnd : PassKind::PromptPart;
-    wish.draft = draft;
     TickReport next = tickOf(session, std::move(wish), done, end, tokens.size());
     if (!next.ok) return stoppedAfter(std::move(next), done, tokens.size());
     report = joined(report, std::move(next));
@@ -152,9 +141,7 @@ TickReport score(Session& session, const std::vector<TokenId>& tokens, bool each
                               "after " + std::to_string(done) + " of " + std::to_string(tokens.size()) + " tokens",
                               "the tokens that were scored stay; score the rest"});
     const std::size_t end = std::min(tokens.size(), done + most);
-    TickWish wish;
-    wish.scores = true;
-    wish.adds = Source::Prompt;
+    TickWish wish{.adds = Source::Prompt, .scores = true};
     if (single) wish.generates = true, wish.forced = {tokens[done]};
     else {
       wish.pass = end == tokens.size() ? PassKind::PromptEnd : PassKind::PromptPart;
@@ -173,10 +160,7 @@ TickReport endPrefill(Session& session) {
     nothing.tick = session.state().tick;
     return nothing;
   }
-  TickWish wish;
-  wish.adds = Source::Prompt;
-  wish.pass = PassKind::PromptEnd;
-  return session.tick(std::move(wish));
+  return session.tick({.adds = Source::Prompt, .pass = PassKind::PromptEnd});
 }
 
 Stops::Stops(Session& session)

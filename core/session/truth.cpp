@@ -97,8 +97,7 @@ Result<std::shared_ptr<const LifespanView>> measureLifespans(Session& session, s
   if (state.gateScores.empty())
     return Error("no_gates", "no lifespans were measured", "no gate has predicted any",
                  "give a layer the policy smartkv, then prompt or step");
-  LifespanRules rules;
-  rules.keys = false;
+  const LifespanRules rules{.keys = false};
   const Lifespans found = KV_TRY(recordLifespans(session, rules));
   const std::shared_ptr<const LifespanView>& last = session.watching().lifespans;
   LifespanView view{last ? last->serial + 1 : 1, state.tick, found.rows, rules.threshold, {}};

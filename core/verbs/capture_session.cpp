@@ -53,13 +53,6 @@ std::vector<CaptureCommand> commandsOfBranch(const Session& session) {
 
 // Notes, breakpoints, watches and pending actions of a session as records of its captures, and back.
 
-/// True where an entry lies on the current branch, at `last` or before it.
-bool liesBefore(const Timeline& timeline, int entry, int last) {
-  if (entry < 0) return false;
-  const std::int32_t depth = timeline.entry(entry).depth;
-  return depth <= timeline.entry(last).depth && timeline.along(depth) == entry;
-}
-
 Error badAside(const std::string& path, const CaptureAside& aside, const std::string& why, const std::string& field) {
   return Error("bad_capture", "cannot replay " + path, aside.place + ": " + why, "use an undamaged copy of the capture",
                field);
@@ -151,7 +144,7 @@ std::vector<CaptureAside> asidesOf(const Session& session, int tip) {
   if (std::vector<WatchView> watches = session.watches().list(); !watches.empty()) out[0].watches = std::move(watches);
   const NoteList notes = session.notes().views(timeline);
   for (NoteView note : notes ? *notes : std::vector<NoteView>()) {
-    note.here = liesBefore(timeline, note.entry, tip);
+    note.here = timeline.leads(note.entry, tip);
     out[note.here ? behind(note.entry) : 0].notes.push_back(std::move(note));
   }
   std::vector<CaptureAside> all;
@@ -244,7 +237,7 @@ CaptureAside asideSince(const Session& session, const CaptureMark& mark) {
   const std::vector<NoteView> none, &old = before ? *before : none, &all = now ? *now : none;
   for (NoteView note : now == before ? none : all) {
     if (has(old, note)) continue;
-    note.here = liesBefore(timeline, note.entry, timeline.tip());
+    note.here = timeline.leads(note.entry, timeline.tip());
     out.notes.push_back(std::move(note));
   }
   for (const NoteView& one : now == before ? none : old)
