@@ -45,11 +45,11 @@ LensNet::Rows LensNet::product(std::span<const float> x, const Rows& weight, std
 LensNet::Rows LensNet::unit(std::span<const float> x, std::int64_t width) const {
   const Rows ones(at(width), 1.0f);
   Rows out(x.size());
-  constexpr float kEps = 1e-12f;  // small, because squares of embeddings are small
   const auto rows = static_cast<std::int64_t>(x.size()) / width;
+  constexpr float kSmall = 1e-12f;  // because squares of embeddings are small
   m_host->ops().rmsnorm(
       m_host->context(),
-      {.x = x.data(), .weight = ones.data(), .y = out.data(), .rows = rows, .dim = width, .eps = kEps});
+      {.x = x.data(), .weight = ones.data(), .y = out.data(), .rows = rows, .dim = width, .eps = kSmall});
   return out;
 }
 
