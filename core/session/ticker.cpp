@@ -156,8 +156,7 @@ Result<TokenId> Ticker::generate(std::optional<TokenId> forced, CacheState& stat
   if (m_call.parts.manifest.sampling.repetitionPenalty != 1) seen = tokensIn(state);
   Sampler& sampler = *m_call.parts.sampler;
   sampler.restore({state.random[0], state.random[1]});
-  const Result<TokenId> token = sampler.sample(*state.logits, seen);
-  if (!token) return token;
+  const TokenId token = KV_TRY(sampler.sample(*state.logits, seen));
   state.random = {sampler.state().seed, sampler.state().counter};
   m_call.parts.store.deeds().draw({.given = false, .logits = state.logits});
   return token;

@@ -35,9 +35,8 @@ Status refreshLogits(Session& session) {
 
 Result<Drift> measureDrift(Session& session) {
   KV_TRY(refreshLogits(session));
-  Result<Drift> measured = session.look([&](CallContext& call) { return session.kind().drift(session.state(), call); });
-  if (!measured) return measured;
-  session.measured().drift = *measured;
+  Drift measured = KV_TRY(session.look([&](CallContext& call) { return session.kind().drift(session.state(), call); }));
+  session.measured().drift = measured;
   session.publish();
   return measured;
 }
