@@ -192,36 +192,41 @@ Result<json> atVerb(Session& session, VerbArgs& in) {
 
 Result<json> reset(Session& session, VerbArgs&) { return done(session.reset()); }
 
-/// A verb that makes commits of a sort of its own.
-Verb changes(EditSort sort, std::string name, std::vector<ArgInfo> args, std::string help, std::string gives,
-             RunsOnSession run, decltype(CommandKind::says) says = nullptr) {
-  return {{std::move(name), std::move(args), std::move(help), std::move(gives), Effect::Commits, InLanes::Reference,
-           false, sort},
-          run,
-          says};
-}
-
 }  // namespace
 
 std::span<const Verb> stateVerbs() {
   static const Verb kVerbs[] = {
-      changes(EditSort::Setting, "setBrightness", {arg::integer("ledger", 0, kMostId), arg::number("value", 0, 1e6)},
-              "Sets the brightness of a live token.", "null", setBrightnessVerb,
-              [](const json& args, const EditWords& words) { return "brightness of " + words.row(args, "ledger"); }),
-      changes(EditSort::Setting, "pin", {arg::integer("ledger", 0, kMostId), arg::flag("on", true)},
-              "Pins a token: no policy may cull or evict a pinned token, and no kind of session may let it collapse.",
-              "null", pinVerb,
-              [](const json& args, const EditWords& words) {
-                return (memberOr(args, "on", true) ? "pin " : "unpin ") + words.row(args, "ledger");
-              }),
-      changes(
-          EditSort::Setting, "settings", settingsArgs(),
-          "Gives the living session other values of these manifest keys, all or none, in one edit, from the next tick "
-          "on, as in settings({ policy: \"h2o:ratio=0.25\", kv: { k: \"int8\" } }). Keys that are left out stay as "
-          "they are. layout, kv and policy hold for every layer, except where layers of the call says otherwise. Keys "
-          "that shape a session (model, backend, residency, ring.window, ...) stay. capacity makes the pools anew for "
-          "so many rows per layer, which frees the memory of evicted ones. op_events alone is no edit.",
-          "null", settingsVerb, settingsWords),
+      {{"setBrightness",
+        {arg::integer("ledger", 0, kMostId), arg::number("value", 0, 1e6)},
+        "Sets the brightness of a live token.",
+        "null",
+        Effect::Commits,
+        InLanes::Reference,
+        false,
+        EditSort::Setting},
+       setBrightnessVerb,
+       [](const json& args, const EditWords& words) { return "brightness of " + words.row(args, "ledger"); }},
+      {{"pin",
+        {arg::integer("ledger", 0, kMostId), arg::flag("on", true)},
+        "Pins a token: no policy may cull or evict a pinned token, and no kind of session may let it collapse.",
+        "null",
+        Effect::Commits,
+        InLanes::Reference,
+        false,
+        EditSort::Setting},
+       pinVerb,
+       [](const json& args, const EditWords& words) {
+         return (memberOr(args, "on", true) ? "pin " : "unpin ") + words.row(args, "ledger");
+       }},
+      {{"settings", settingsArgs(),
+        "Gives the living session other values of these manifest keys, all or none, in one edit, from the next tick "
+        "on, as in settings({ policy: \"h2o:ratio=0.25\", kv: { k: \"int8\" } }). Keys that are left out stay as they "
+        "are. layout, kv and policy hold for every layer, except where layers of the call says otherwise. Keys that "
+        "shape a session (model, backend, residency, ring.window, ...) stay. capacity makes the pools anew for so many "
+        "rows per layer, which frees the memory of evicted ones. op_events alone is no edit.",
+        "null", Effect::Commits, InLanes::Reference, false, EditSort::Setting},
+       settingsVerb,
+       settingsWords},
       {{"compact",
         {arg::integer("rows", 1, kAllRows).orNone()},
         "Fills pages of paged layers by moving about so many rows per layer; done tells whether none are left. Call it "
@@ -229,18 +234,29 @@ std::span<const Verb> stateVerbs() {
         "{ rows: number; bytes: number; done: boolean }",
         Effect::Queues},
        compactVerb},
-      changes(EditSort::Rebuild, "rebuild", {},
-              "Computes every row again from the live context, and tells how far the live rows were from that.",
-              "RebuildReport", rebuildVerb),
-      changes(EditSort::Damage, "fault",
-              {arg::text("kind"), arg::integer("layer", 0, kMostLayer).orNone(),
-               arg::integer("index", 0, kMostId).orNone(), arg::integer("bit", 0, kMostId).orNone(),
-               arg::integer("other", 0, kMostId).orNone(), arg::text("column").orNone(),
-               arg::integer("seed", 0, kMostSeed).orNone(), arg::integer("n", 1, kAllRows).orNone()},
-              "Fault drill: damages the cache or makes a step fail. The manifest must have faults: true. layer counts "
-              "cache layers.",
-              "FaultDone", faultVerb,
-              [](const json& args, const EditWords&) { return "fault " + memberOr(args, "kind", std::string()); }),
+      {{"rebuild",
+        {},
+        "Computes every row again from the live context, and tells how far the live rows were from that.",
+        "RebuildReport",
+        Effect::Commits,
+        InLanes::Reference,
+        false,
+        EditSort::Rebuild},
+       rebuildVerb},
+      {{"fault",
+        {arg::text("kind"), arg::integer("layer", 0, kMostLayer).orNone(), arg::integer("index", 0, kMostId).orNone(),
+         arg::integer("bit", 0, kMostId).orNone(), arg::integer("other", 0, kMostId).orNone(),
+         arg::text("column").orNone(), arg::integer("seed", 0, kMostSeed).orNone(),
+         arg::integer("n", 1, kAllRows).orNone()},
+        "Fault drill: damages the cache or makes a step fail. The manifest must have faults: true. layer counts cache "
+        "layers.",
+        "FaultDone",
+        Effect::Commits,
+        InLanes::Reference,
+        false,
+        EditSort::Damage},
+       faultVerb,
+       [](const json& args, const EditWords&) { return "fault " + memberOr(args, "kind", std::string()); }},
       {{"bug",
         {arg::text("name").orElse(""), arg::integer("blind", 0, kMostSeed).orNone()},
         "Bug clinic: plants a known bug of KV caches. From now on live passes do what the bug does. Without a name the "
