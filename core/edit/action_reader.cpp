@@ -13,10 +13,8 @@ void ActionReader::readAll(const std::vector<Action>& actions) {
 void ActionReader::fail(std::string code, std::string field, nlohmann::json value, std::string why,
                         std::string remedy) {
   if (m_error) return;
-  m_error = Error{std::move(code), "action " + std::to_string(m_place) + " was refused",
-                  std::move(why),  std::move(remedy),
-                  m_place,         std::move(field),
-                  std::move(value)};
+  m_error = Error(std::move(code), "action " + std::to_string(m_place) + " was refused", std::move(why),
+                  std::move(remedy), m_place, std::move(field), std::move(value));
 }
 
 void ActionReader::checkTokens(const std::vector<TokenId>& tokens, const char* field) {

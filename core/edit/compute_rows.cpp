@@ -52,9 +52,9 @@ class StoredRows : public RowDriver {
   Result<RowsResult> run(const Progress& progress) {
     RowsBrought brought = KV_TRY(byRows(progress));
     if (m_assemblies.wrong() > 0)
-      return Error{"guard", "the forward pass was refused",
+      return Error("guard", "the forward pass was refused",
                    std::to_string(m_assemblies.wrong()) + " rows of an assembled window are not the rows of the map",
-                   "rebuild, or use layout ring_fused, which copies nothing"};
+                   "rebuild, or use layout ring_fused, which copies nothing");
     if (m_bug && m_bug->written)
       for (const CacheLayer layer : m_job.cacheLayers())
         if (m_writeAt[at(layer)] != kNowhere)
@@ -90,7 +90,7 @@ class StoredRows : public RowDriver {
       backend.ops().gatherRows(backend.context(), {pool.data(), pool.format(), placed + begin, n, nullptr, stored});
       backend.ops().diffRows(backend.context(), {v, stored, n, pool.width(), apart + begin, unused + begin, nullptr});
     };
-    if (Result<RowsBrought> done = byRows({}, compare); !done) return done.error();
+    KV_TRY(byRows({}, compare));
     return out;
   }
 

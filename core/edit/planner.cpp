@@ -100,18 +100,16 @@ class Planner : ActionReader {
 
   void checkEvictions() {
     std::vector<LedgerId> leaving;
-    for (Position position : m_plan.removed)
-      leaving.push_back(m_state.context[static_cast<std::size_t>(position.value())]);
+    for (Position position : m_plan.removed) leaving.push_back(m_state.context[at(position)]);
     std::sort(leaving.begin(), leaving.end());
     std::unordered_set<std::uint64_t> seen;
     std::vector<bool> resident;  // [ledger]
     for (std::size_t i = 0; i < m_plan.evictions.size() && !m_error; ++i) {
       m_place = m_evictionPlaces[i];
-      resident.assign(static_cast<std::size_t>(m_state.ledger.nextId().value()), false);
+      resident.assign(at(m_state.ledger.nextId()), false);
       const ResidencyView& map = m_state.map(m_plan.evictions[i].layer);
-      for (LedgerId id : map.ledger.span().subspan(static_cast<std::size_t>(map.first)))
-        if (const auto row = static_cast<std::size_t>(id.value()); row < resident.size())
-          resident[row] = true;  // a damaged map may name any row
+      for (LedgerId id : map.ledger.span().subspan(at(map.first)))
+        if (const auto row = at(id); row < resident.size()) resident[row] = true;  // a damaged map may name any row
       for (LedgerId id : m_plan.evictions[i].ledger)
         checkEviction(id, m_plan.evictions[i].layer, resident, leaving, seen);
     }
@@ -120,7 +118,7 @@ class Planner : ActionReader {
   void checkEviction(LedgerId id, CacheLayer layer, const std::vector<bool>& resident,
                      const std::vector<LedgerId>& leaving, std::unordered_set<std::uint64_t>& seen) {
     const std::string row = "ledger row " + std::to_string(id.value());
-    const auto index = static_cast<std::size_t>(id.value());
+    const auto index = at(id);
     if (index >= resident.size() || !resident[index])
       return fail("not_resident", "ledger", id.value(),
                   row + " is not resident in layer " + m_state.cacheLayers().name(layer));
@@ -177,36 +175,34 @@ class Planner : ActionReader {
     for (NewRow& row : m_plan.rows) row.phase = row.position.value();
     if (m_rules.position != PositionMode::Absolute) return;
     std::vector<std::int32_t>& phases = m_plan.phases;
-    phases.reserve(static_cast<std::size_t>(m_plan.lengthAfter));
+    phases.reserve(at(m_plan.lengthAfter));
     std::int32_t shift = 0;  // added to every later survivor (absolute_overflow shift)
     for (const Run& run : m_plan.runs) run.fresh ? freshPhases(run) : survivorPhases(run, shift);
   }
 
   void survivorPhases(const Run& run, std::int32_t& shift) {
     std::vector<std::int32_t>& phases = m_plan.phases;
-    const std::int32_t first = m_state.phases[static_cast<std::size_t>(run.begin)] + shift;
+    const std::int32_t first = m_state.phases[at(run.begin)] + shift;
     const std::int32_t lowest = phases.empty() ? 0 : phases.back() + 1;
     if (first < lowest) {
       if (!m_rules.shiftOnOverflow) return noRoom(lowest - first);
       shift += lowest - first;
     }
-    for (std::int32_t i = 0; i < run.count; ++i)
-      phases.push_back(m_state.phases[static_cast<std::size_t>(run.begin + i)] + shift);
+    for (std::int32_t i = 0; i < run.count; ++i) phases.push_back(m_state.phases[at(run.begin + i)] + shift);
   }
 
   void freshPhases(const Run& run) {
     std::vector<std::int32_t>& phases = m_plan.phases;
     for (std::int32_t i = 0; i < run.count; ++i) {
-      NewRow& row = m_plan.rows[static_cast<std::size_t>(run.begin + i)];
-      const PlannedAction& detail = m_plan.details[static_cast<std::size_t>(row.detail)];
+      NewRow& row = m_plan.rows[at(run.begin + i)];
+      const PlannedAction& detail = m_plan.details[at(row.detail)];
       const std::int32_t lowest = phases.empty() ? 0 : phases.back() + 1;
       const bool leads = detail.newLedger.front() == row.id && !detail.removed.empty();
-      const std::int32_t wanted =
-          leads ? m_state.phases[static_cast<std::size_t>(detail.removed.front().value())] : lowest;
+      const std::int32_t wanted = leads ? m_state.phases[at(detail.removed.front())] : lowest;
       row.phase = std::max(wanted, lowest);
       phases.push_back(row.phase);
     }
-    m_place = m_plan.details[static_cast<std::size_t>(m_plan.rows[static_cast<std::size_t>(run.begin)].detail)].place;
+    m_place = m_plan.details[at(m_plan.rows[at(run.begin)].detail)].place;
     m_lastFresh = run.count;
   }
 
@@ -237,8 +233,7 @@ class Planner : ActionReader {
   std::int32_t residentRemoved(const ResidencyView& map) const {
     if (m_plan.removed.empty() || m_state.whole(map)) return static_cast<std::int32_t>(m_plan.removed.size());
     std::unordered_set<std::int32_t> ids;
-    for (Position position : m_plan.removed)
-      ids.insert(m_state.context[static_cast<std::size_t>(position.value())].value());
+    for (Position position : m_plan.removed) ids.insert(m_state.context[at(position)].value());
     return static_cast<std::int32_t>(
         std::count_if(map.ledger.begin(), map.ledger.end(), [&](LedgerId id) { return ids.contains(id.value()); }));
   }
@@ -246,37 +241,33 @@ class Planner : ActionReader {
   std::string where() const { return "position " + std::to_string(m_length) + ": "; }
 
   void tooLong() {
-    m_error = Error{"capacity", "the context is full",
+    m_error = Error("capacity", "the context is full",
                     where() + std::to_string(m_plan.lengthAfter - m_length + m_rules.more) + " more tokens make " +
                         std::to_string(m_plan.lengthAfter + m_rules.more) + ", the limit is " +
                         std::to_string(m_rules.maxLength),
-                    "delete tokens, reset, or raise capacity in the manifest"};
-    m_error->field = "capacity";
-    m_error->value = m_rules.maxLength;
+                    "delete tokens, reset, or raise capacity in the manifest", "capacity", m_rules.maxLength);
   }
 
   void noCapacity(CacheLayer layer, std::int32_t rows, std::int32_t change, std::int32_t out, std::int64_t most) {
-    m_error = Error{"capacity", "the cache is full",
+    m_error = Error("capacity", "the cache is full",
                     where() + "layer " + m_state.cacheLayers().name(layer) + " holds " + std::to_string(rows) +
                         " rows, " + std::to_string(change) + " new - " + std::to_string(out) + " leaving make " +
                         std::to_string(rows + change - out) + ", the limit is " + std::to_string(most),
-                    "delete or evict rows, reset, or raise capacity in the manifest"};
-    m_error->field = "capacity";
-    m_error->value = most;
+                    "delete or evict rows, reset, or raise capacity in the manifest", "capacity", most);
   }
 
   void countEffects() {
-    std::int32_t at = 0;
+    std::int32_t position = 0;
     for (const Run& run : m_plan.runs) {
       if (!run.fresh) {
-        const std::int32_t from = std::max(at, m_plan.firstChange);
-        if (at + run.count > from) m_plan.stale += at + run.count - from;
+        const std::int32_t from = std::max(position, m_plan.firstChange);
+        if (position + run.count > from) m_plan.stale += position + run.count - from;
         const bool moved = m_rules.position == PositionMode::Absolute
-            ? m_plan.phases[static_cast<std::size_t>(at)] != m_state.phases[static_cast<std::size_t>(run.begin)]
-            : at != run.begin;
+            ? m_plan.phases[at(position)] != m_state.phases[at(run.begin)]
+            : position != run.begin;
         if (moved) m_plan.phaseShifted += run.count;
       }
-      at += run.count;
+      position += run.count;
     }
     m_plan.firstChange = std::min(m_plan.firstChange, m_plan.lengthAfter);
   }

@@ -64,11 +64,11 @@ Result<RowsBrought> RowDriver::byRows(const Progress& progress, const After& aft
   placeGates(std::min(most, count()));
   for (RowsChunk one; one.begin < count(); one.begin += one.n) {
     if (progress && !progress("computing rows", one.begin, count()))
-      return Error{"cancelled", "the operation was cancelled",
+      return Error("cancelled", "the operation was cancelled",
                    "after " + std::to_string(one.begin) + " of " + std::to_string(count()) + " rows",
-                   "nothing has changed; start it again"};
+                   "nothing has changed; start it again");
     one = chunk(one.begin, most);
-    if (Status done = runChunk(one); !done) return done.error();
+    KV_TRY(runChunk(one));
     if (m_wanted.surprise) KV_TRY(score(one));
     if (after) after(one, m_x);
   }
@@ -81,12 +81,12 @@ Result<RowsBrought> RowDriver::byLayers(const Progress& progress) {
   t.embed(m_tokens, count(), m_x);
   for (const Layer layer : m_layers.ofModel()) {
     if (progress && !progress("rebuilding layers", layer.value(), m_layers.layers))
-      return Error{"cancelled", "the rebuild was cancelled",
+      return Error("cancelled", "the rebuild was cancelled",
                    "layers 0 to " + std::to_string(layer.value() - 1) + " were done",
-                   "run it again to rebuild the rest"};
-    if (Status begun = beginLayer(layer); !begun) return begun.error();
+                   "run it again to rebuild the rest");
+    KV_TRY(beginLayer(layer));
     for (RowsChunk one; one.begin < count(); one.begin += one.n) {
-      if (Status passed = m_faults.pass(FaultPoint::Kernel, "a rebuild"); !passed) return passed.error();
+      KV_TRY(m_faults.pass(FaultPoint::Kernel, "a rebuild"));
       one = chunk(one.begin, t.maxRows());
       std::vector<LayerPass> parts;
       for (const CacheLayer own : m_layers.of(layer)) parts.push_back(passOf(own, one));
@@ -94,7 +94,7 @@ Result<RowsBrought> RowDriver::byLayers(const Progress& progress) {
       beginChunk(layer, one, parts[0], x);
       t.layer(layer, parts, one.n, x);
     }
-    if (Status ended = endLayer(layer); !ended) return ended.error();
+    KV_TRY(endLayer(layer));
   }
   endLayers(m_x);
   if (m_logits) t.logits(m_x + (count() - 1) * t.hidden(), 1, m_logits);
@@ -205,7 +205,7 @@ std::vector<kernels::GateMlpArgs> RowDriver::aimGates(std::vector<LayerPass>& pa
 Status RowDriver::runChunk(const RowsChunk& chunk) {
   std::vector<LayerPass> passes;
   for (const CacheLayer own : m_layers.each()) {
-    if (Status passed = m_faults.pass(FaultPoint::Kernel, "a forward pass"); !passed) return passed;
+    KV_TRY(m_faults.pass(FaultPoint::Kernel, "a forward pass"));
     passes.push_back(passOf(own, chunk));
   }
   const std::vector<kernels::GateMlpArgs> gates = aimGates(passes, chunk);
@@ -274,7 +274,7 @@ std::string RowDriver::keyOf(const WholePass& whole) {
 
 Result<RowsBrought> RowDriver::finish(const char* what) {
   m_staging.finish();
-  if (Status done = backendStatus(m_transformer.backend(), what); !done) return done.error();
+  KV_TRY(backendStatus(m_transformer.backend(), what));
   if (m_moments) m_out.moments = m_moments->take();
   return std::move(m_out);
 }

@@ -7,7 +7,6 @@
 
 #include "core/bugs/bug_kind.h"
 #include "core/edit/departures.h"
-#include "core/edit/descending.h"
 #include "core/edit/group_pass.h"
 #include "core/edit/key_shift.h"
 #include "core/edit/recompute.h"
@@ -27,15 +26,67 @@ RowsJob jobOver(const CacheState& state, const TransactionRules& rules) {
   return job;
 }
 
+/// Number of rows of a map to the left of a context position.
+std::size_t rowsLeftOf(const CacheState& state, const ResidencyView& map, std::int32_t cut) {
+  if (state.whole(map)) return at(cut);
+  std::size_t index = 0;
+  for (std::int32_t p = 0; p < cut && index < map.size(); ++p)
+    if (map.ledger[index] == state.context[at(p)]) ++index;
+  return index;
+}
+
+/// The forward pass of one operation's new rows by the executor `descending`: operations run from the highest position
+/// down, and each row is computed with the phases and the left context valid at that moment. Rows to the left of an
+/// operation are still unchanged then. Its map is therefore the map before the edit, cut at the operation, followed by
+/// its new rows. semantics.md, section 3 (executors). `added`: [layers][plan.rows] slots. The groups are those of
+/// `after`, so rows are written to their final slots.
+RowsJob descendingJob(const CacheState& before, const CacheState& after, const EditPlan& plan,
+                      const PlannedAction& detail, const LayerSlots& added, PositionMode mode) {
+  const std::int32_t cut = detail.anchor.value();
+  const std::size_t first = at(detail.newLedger.front().value() - before.ledger.nextId().value());
+  RowsJob job;
+  job.context = before.context.prefix(at(cut));
+  job.contextSums = before.contextSums.prefix(at(cut) + 1);
+  job.groupOf = after.groupOf;
+  job.cachePhases = mode == PositionMode::Cache;
+  for (std::size_t i = 0; i < detail.newLedger.size(); ++i) {
+    const NewRow& row = plan.rows[first + i];
+    const std::int32_t position = cut + static_cast<std::int32_t>(i);
+    job.rows.push_back({row.id, row.token, position, mode == PositionMode::Absolute ? row.phase : position});
+    job.context.push_back(row.id);
+  }
+  for (std::size_t g = 0; g < after.groups.size(); ++g) {
+    const auto layer = CacheLayer(static_cast<std::int32_t>(
+        std::find(after.groupOf.begin(), after.groupOf.end(), static_cast<std::int32_t>(g)) - after.groupOf.begin()));
+    LayerGroup group = before.group(layer);
+    const std::size_t left = rowsLeftOf(before, *group.map, cut);
+    auto view = std::make_shared<ResidencyView>();
+    view->ledger = group.map->ledger.prefix(left);
+    view->slotOf = group.map->slotOf.prefix(left);
+    view->phases = group.map->phases.prefix(left);
+    view->first = std::min(group.map->first, static_cast<std::int32_t>(left));
+    for (std::size_t i = 0; i < job.rows.size(); ++i) {
+      view->ledger.push_back(job.rows[i].id);
+      view->slotOf.push_back(added[at(layer)][first + i]);
+      view->phases.push_back(job.cachePhases ? static_cast<std::int32_t>(left + i) : job.rows[i].phase);
+    }
+    group.map = std::move(view);
+    group.idSums = group.idSums.prefix(left + 1);
+    group.phasedSums = group.phasedSums.prefix(left + 1);
+    job.groups.push_back(std::move(group));
+  }
+  return job;
+}
+
 /// A prompt may overwrite old rows of a ring. An edit or a tick of several tokens may not, because its rows still read
 /// the old ones.
 Status roomAhead(const CacheStore& store, const CacheState& state, std::int32_t rows) {
   for (const CacheLayer layer : state.layers())
     if (state.group(layer).ring && store.slots(layer).available() < rows)
-      return Error{"staging", "the edit needs more free slots than there are",
+      return Error("staging", "the edit needs more free slots than there are",
                    "needed " + std::to_string(rows) + ", and the ring of layer " + state.cacheLayers().name(layer) +
                        " has " + std::to_string(store.slots(layer).available()) + " slots ahead of its pointer",
-                   "make a smaller edit, take fewer tokens in a block, or raise staging or ring.window"};
+                   "make a smaller edit, take fewer tokens in a block, or raise staging or ring.window");
   return ok();
 }
 
@@ -146,7 +197,7 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
 Status Transaction::compute(Work& work, const Progress& progress) {
   work.provenance.assign(work.state.groups.size(), std::vector<Provenance>(work.plan.rows.size()));
   if (m_transformer) {
-    if (Status room = reserveRecomputed(work); !room) return room;
+    KV_TRY(reserveRecomputed(work));
     if (m_transformer->keysRotated()) work.written = writtenPhases(work.before);
     // Recomputing all later rows overwrites new rows, too, so one pass is enough.
     const bool together = work.rules.newRows == NewRows::Forward &&
@@ -154,13 +205,10 @@ Status Transaction::compute(Work& work, const Progress& progress) {
          (work.rules.executor == Executor::Batch && work.rules.afterEdit == AfterEdit::Keep));
     // The batch executor attends to keys at their new phases, the descending executor to keys at their old phases.
     const bool descends = !together && work.rules.executor == Executor::Descending;
-    if (!descends)
-      if (Status done = turnKeys(work); !done) return done;
-    if (!together)
-      if (Status done = computeInserted(work, progress); !done) return done;
-    if (descends)
-      if (Status done = turnKeys(work); !done) return done;
-    if (Status done = chooseRecomputed(work); !done) return done;
+    if (!descends) KV_TRY(turnKeys(work));
+    if (!together) KV_TRY(computeInserted(work, progress));
+    if (descends) KV_TRY(turnKeys(work));
+    KV_TRY(chooseRecomputed(work));
     std::vector<std::int32_t> positions = work.recompute;
     // New rows behind a recomputed row were computed from its old value.
     const bool batch = work.rules.newRows == NewRows::Forward && work.rules.executor == Executor::Batch;
@@ -174,7 +222,7 @@ Status Transaction::compute(Work& work, const Progress& progress) {
     job.wanted = work.rules.wanted | Wanted{.logits = true};
     job.wanted.surprise = job.wanted.surprise && work.plan.appendsOnly();
     for (std::int32_t p : positions) job.rows.push_back(targetAt(work.state, p));
-    if (Status done = computeJob(work, std::move(job), progress); !done) return done;
+    KV_TRY(computeJob(work, std::move(job), progress));
   }
   for (std::size_t g = 0; g < work.state.groups.size(); ++g) work.state.groups[g].provenance.append(work.provenance[g]);
   return ok();
@@ -204,7 +252,7 @@ Status Transaction::computeInserted(Work& work, const Progress& progress) {
       for (std::size_t row = map.size() - job.rows.size(); row < map.size(); ++row)
         work.written[layer][at(map.ledger[row].value())] = map.phases[row];
     }
-    if (Status done = finish(std::move(job)); !done) return done;
+    KV_TRY(finish(std::move(job)));
   }
   return ok();
 }
@@ -213,7 +261,7 @@ Status Transaction::computeInserted(Work& work, const Progress& progress) {
 Status Transaction::turnKeys(Work& work) {
   if (work.written.empty()) return ok();
   auto scope = work.trace.scope("turn_keys");
-  if (Status passed = m_faults.pass(FaultPoint::Copy, "turning keys"); !passed) return passed;
+  KV_TRY(m_faults.pass(FaultPoint::Copy, "turning keys"));
   const auto turn = [&] {
     work.turned = shiftKeys(work.state, work.written, *m_transformer, m_store, work.rules.probes);
   };
@@ -281,30 +329,29 @@ Status Transaction::computeJob(Work& work, RowsJob job, const Progress& progress
   job.scratch = &scratch;
   const std::vector<RowTarget> rows = job.rows;
   const bool newest = rows.back().position + 1 == work.plan.lengthAfter && job.wanted.logits;
-  Result<RowsResult> result = computeRows(*m_transformer, m_store, m_faults, std::move(job), progress);
-  if (!result) return result.error();
-  scope.bytes(result->bytes);
+  RowsResult result = KV_TRY(computeRows(*m_transformer, m_store, m_faults, std::move(job), progress));
+  scope.bytes(result.bytes);
   for (std::size_t g = 0; g < work.state.groups.size(); ++g) {
     std::vector<Provenance> old;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (rows[i].id >= work.before.ledger.nextId()) {
-        work.provenance[g][work.newRow(rows[i].id)] = result->provenance[g][i];
+        work.provenance[g][work.newRow(rows[i].id)] = result.provenance[g][i];
         continue;
       }
       Column<Provenance>& column = work.state.groups[g].provenance;
       if (old.empty()) old.assign(column.begin(), column.end());
-      old[at(rows[i].id.value())] = result->provenance[g][i];
+      old[at(rows[i].id.value())] = result.provenance[g][i];
     }
     if (!old.empty()) work.state.groups[g].provenance.assign(old);
   }
   std::vector<LedgerId> ids;
   for (const RowTarget& row : rows) ids.push_back(row.id);
   forgetPasts(work.state, ids);
-  keepGateScores(work.state, rows, result->gateScores, m_transformer->model().config().kvHeads);
-  keepSurprise(work, rows, result->surprise);
+  keepGateScores(work.state, rows, result.gateScores, m_transformer->model().config().kvHeads);
+  keepSurprise(work, rows, result.surprise);
   if (newest) {
-    work.state.logits = std::make_shared<const std::vector<float>>(std::move(result->logits));
-    if (result->attention) work.state.attention = work.state.read = std::move(result->attention);
+    work.state.logits = std::make_shared<const std::vector<float>>(std::move(result.logits));
+    if (result.attention) work.state.attention = work.state.read = std::move(result.attention);
     if (work.rules.wanted.received != InLayers::None) work.state.received = work.state.attention;
     work.logitsFresh = true;
   }

@@ -9,7 +9,6 @@
 #include "core/analysis/metrics.h"
 #include "core/model/decoder/sampler.h"
 #include "core/session/observe.h"
-#include "core/session/policies.h"
 #include "core/session/ticks.h"
 #include "core/session/truth.h"
 

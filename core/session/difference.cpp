@@ -148,8 +148,8 @@ void compareContexts(const Session& before, const Session& behind, const RowPair
 
 Status comparable(const Session& then, const Session& now) {
   const auto refusal = [](std::string why) {
-    return Error{"not_comparable", "the states were not compared", std::move(why),
-                 "compare states of the same model and the same residency"};
+    return Error("not_comparable", "the states were not compared", std::move(why),
+                 "compare states of the same model and the same residency");
   };
   if (modelFingerprint(then.model()) != modelFingerprint(now.model())) return refusal("they are of different models");
   if (then.state().groupOf.size() != now.state().groupOf.size()) return refusal("one of them has residency by KV head");
@@ -200,8 +200,8 @@ std::vector<float> apartByIndex(const LayerDifference& found, const ResidencyVie
 Result<int> beforeLastEdit(const Timeline& timeline) {
   for (int id = timeline.currentId(); id > 0; id = timeline.beforeEdit(id))
     if (!timeline.entry(timeline.entry(id).edit).words.empty()) return timeline.beforeEdit(id);
-  return Error{"no_edit", "there is nothing to compare with", "the session has only generated so far",
-               "give a tick, or edit the context first"};
+  return Error("no_edit", "there is nothing to compare with", "the session has only generated so far",
+               "give a tick, or edit the context first");
 }
 
 Result<std::optional<Tick>> firstDifference(Session& session, const std::string& branch) {
@@ -212,8 +212,8 @@ Result<std::optional<Tick>> firstDifference(Session& session, const std::string&
   Past beside;
   for (std::size_t i = 0; i < ticks.size() && ticks[i] <= timeline.entry(other).tick; ++i) {
     if (!report(session.progress(), "comparing branches", static_cast<std::int64_t>(i), std::ssize(ticks)))
-      return Error{"cancelled", "the comparison was cancelled", "at tick " + std::to_string(ticks[i].value()),
-                   "the session stays where it was"};
+      return Error("cancelled", "the comparison was cancelled", "at tick " + std::to_string(ticks[i].value()),
+                   "the session stays where it was");
     const Session* mine = KV_TRY(session.past().at(session, timeline.find(ticks[i]), own));
     const Session* theirs = KV_TRY(beside.at(session, timeline.find(ticks[i], number), other));
     const auto hash = [](const Session& of) { return stateHash(of.state(), of.store(), {}); };

@@ -20,6 +20,14 @@ std::int64_t freedBytes(const LayerSlots& freed, const CacheStore& store) {
   return bytes;
 }
 
+/// Bytes of the rows that an anchor of a state would have.
+std::int64_t anchorRowBytes(const SessionParts& parts, const CacheState& state) {
+  std::int64_t bytes = 0;
+  for (const CacheLayer layer : parts.store.layers())
+    bytes += parts.store.pool(layer).stride() * static_cast<std::int64_t>(state.map(layer).resident());
+  return bytes;
+}
+
 /// A query pass over the rows of the state gives the logits that it has, bit for bit.
 bool canAskAgain(const SessionParts& parts, const CacheState& state) {
   const Manifest& m = parts.manifest;
@@ -49,6 +57,12 @@ void thinOlder(const Timeline& timeline, const SessionParts& parts) {
 
 }  // namespace
 
+std::shared_ptr<const Anchor> takeAnchor(const SessionParts& parts, const CacheState& state) {
+  Anchor out{state, parts.manifest, rowsIn(parts, state)};
+  for (const auto& rows : out.rows) out.bytes += std::ssize(rows);
+  return std::make_shared<const Anchor>(std::move(out));
+}
+
 /// The only function that replaces the present state.
 void History::become(CacheState state) {
   m_state = std::move(state);
@@ -68,15 +82,9 @@ void History::start(Beginning beginning) {
   become(std::move(beginning.state));
 }
 
-void History::startFrom(const History& other, CacheState state) {
-  m_timeline = other.m_timeline.trunk(state);
-  become(std::move(state));
-  m_execute = other.m_execute;
-  m_kindOf = other.m_kindOf;
-}
-
-void History::startAlong(const History& other, CacheState state) {
-  m_timeline = other.m_timeline.branchTrunk(other.m_timeline.tip(), other.m_timeline.depth(), state);
+void History::startFrom(const History& other, CacheState state, bool along) {
+  const Timeline& line = other.m_timeline;
+  m_timeline = line.trunk(along ? line.tip() : line.currentId(), line.depth(), state, along);
   become(std::move(state));
   m_execute = other.m_execute;
   m_kindOf = other.m_kindOf;
@@ -84,7 +92,7 @@ void History::startAlong(const History& other, CacheState state) {
 
 void History::turnTo(const History& other, int tip, SessionParts& parts) {
   forgetOlder(parts, true);
-  m_timeline = other.m_timeline.branchTrunk(tip, m_timeline.depth(), m_state);
+  m_timeline = other.m_timeline.trunk(tip, m_timeline.depth(), m_state, true);
   refine(m_state);
 }
 
@@ -139,8 +147,8 @@ void History::commit(Commit commit, SessionParts& parts) {
   m_before = std::move(before);
   if (m_commitsLeft > 0) --m_commitsLeft;
   if (logged() && !m_replaying) ++m_logged;
-  if (!records[0].empty()) (void)m_capture.file->write(records[0]);
-  if (!records[1].empty()) (void)m_recovery.file->write(records[1]);
+  for (std::size_t i = 0; i < records.size(); ++i)
+    if (!records[i].empty()) (void)m_logs[i].file->write(records[i]);
   if (commit.severed || !whole) return forgetOlder(parts, !commit.severed);
   try {
     thinOlder(m_timeline, parts);
@@ -173,8 +181,8 @@ History::Records History::recordsOf(Tick tick) const {
                          number);
   };
   Records out;
-  if (capture()) out[0] = record(capture()->next());
-  if (m_recovery.file) out[1] = record(m_recovery.file->next());
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (m_logs[i].file) out[i] = record(m_logs[i].file->next());
   return out;
 }
 
@@ -239,10 +247,10 @@ Result<nlohmann::json> History::executeAgain(Session& session, const PastCommand
   Result<nlohmann::json> result = m_execute(session, command.verb, command.args);
   const std::int64_t left = std::exchange(m_commitsLeft, -1);
   if (left == 0 || !result) return left == 0 ? nlohmann::json(nullptr) : result;
-  return Error{
+  return Error(
       "not_replayed", command.verb + " could not be done again",
       "it made " + std::to_string(command.commits - left) + " of " + std::to_string(command.commits) + " commits",
-      "a cancelled command or an armed fault cannot be executed again; start from a saved cache"};
+      "a cancelled command or an armed fault cannot be executed again; start from a saved cache");
 }
 
 Timeline History::beginReplay(CacheState state, int entry) {

@@ -25,6 +25,9 @@ struct PastCommand {
   int last = -1;  // entry of the timeline that its last commit made
 };
 
+/// Copies the rows of the present state.
+std::shared_ptr<const Anchor> takeAnchor(const SessionParts& parts, const CacheState& state);
+
 class History {
  public:
   using KindOf = CommandKind (*)(const std::string& verb);
@@ -48,12 +51,11 @@ class History {
   Beginning beginning(CacheState state) const;
   /// Takes no memory.
   void start(Beginning beginning);
-  /// Starts with the state of another session and the commands that led to it; older states are not copied.
-  void startFrom(const History& other, CacheState state);
-  /// The same for a session on the same thread, with all commands of the branch and its anchors.
-  void startAlong(const History& other, CacheState state);
-  /// For a session that startAlong() has begun: from the present state, which must lie on the way to the entry `tip`
-  /// of the other timeline, its commands lead to that entry. Older states are dropped.
+  /// Starts with the state of another session and the commands that led to it; older states are not copied. along: for
+  /// a session on the same thread, with all commands of the branch and its anchors.
+  void startFrom(const History& other, CacheState state, bool along);
+  /// For a session that was started along another one: from the present state, which must lie on the way to the entry
+  /// `tip` of the other timeline, its commands lead to that entry. Older states are dropped.
   void turnTo(const History& other, int tip, SessionParts& parts);
   /// Gives the present state an anchor before a tick or another commit, if it is far from the last one and commands can
   /// be executed again from here.
@@ -150,28 +152,23 @@ class History {
     bool branches = false;  // has every branch of the timeline
   };
   /// The capture that somebody asked for.
-  void setCapture(std::unique_ptr<CaptureLog> file) { m_capture = {std::move(file), false}; }
-  CaptureLog* capture() const { return m_capture.file.get(); }
+  void setCapture(std::unique_ptr<CaptureLog> file) { m_logs[0] = {std::move(file), false}; }
+  CaptureLog* capture() const { return m_logs[0].file.get(); }
   /// The one that a program keeps in case that it ends without a word.
-  void setRecovery(Log log) { m_recovery = std::move(log); }
-  const Log& recovery() const { return m_recovery; }
-  bool logged() const { return m_capture.file || m_recovery.file; }
+  void setRecovery(Log log) { m_logs[1] = std::move(log); }
+  const Log& recovery() const { return m_logs[1]; }
+  bool logged() const { return m_logs[0].file || m_logs[1].file; }
   /// Adds the state hash to the last command of the logs, which has made its commits.
   void logHash(std::string hash) { log(CaptureProgress{m_timeline.current().tick, m_logged, std::move(hash)}); }
   /// The ends of the logs, and the part of the present command that was written; the logs can be cut back to there.
-  struct LogEnds {
-    const CaptureLog *capture, *recovery;
-    CaptureLog::End ends[2];
-  };
+  using LogEnds = std::array<std::pair<const CaptureLog*, CaptureLog::End>, 2>;
   LogEnds logEnds() const {
-    const CaptureLog* const recovery = m_recovery.file.get();
-    return {capture(),
-            recovery,
-            {capture() ? capture()->end() : CaptureLog::End(), recovery ? recovery->end() : CaptureLog::End()}};
+    const auto endOf = [](const CaptureLog* file) { return std::pair(file, file ? file->end() : CaptureLog::End()); };
+    return {endOf(m_logs[0].file.get()), endOf(m_logs[1].file.get())};
   }
   void cutLogs(const LogEnds& to) {
-    if (capture() && capture() == to.capture) capture()->cutTo(to.ends[0]);
-    if (m_recovery.file && m_recovery.file.get() == to.recovery) m_recovery.file->cutTo(to.ends[1]);
+    for (std::size_t i = 0; i < to.size(); ++i)
+      if (m_logs[i].file && m_logs[i].file.get() == to[i].first) m_logs[i].file->cutTo(to[i].second);
   }
   /// Forgets entries of the timeline, see Timeline::forgetFrom().
   void forgetFrom(const Timeline::Place& place, SessionParts& parts) {
@@ -180,8 +177,8 @@ class History {
   /// Appends a record to both files. A file keeps its error for those who ask.
   template <class Record>
   void log(const Record& record) {
-    for (Log* one : {&m_capture, &m_recovery})
-      if (one->file) (void)one->file->append(record);
+    for (Log& one : m_logs)
+      if (one.file) (void)one.file->append(record);
   }
 
  private:
@@ -204,7 +201,7 @@ class History {
   std::int64_t m_commitsLeft = -1;  // commits that the recorded command may still make; -1 = any number
   Execute m_execute;
   KindOf m_kindOf = nullptr;
-  Log m_capture, m_recovery;
+  std::array<Log, 2> m_logs;  // the capture that somebody asked for, and the recovery
   std::int64_t m_logged = 0;  // commits of the command, which the logs have
 };
 

@@ -362,11 +362,9 @@ Status importRows(Session& session, const CacheImport& rows, bool verify) {
   return session.change(
       [&](CallContext& call) -> Result<Commit> {
         SessionParts& parts = call.parts;
-        if (Status can = parts.kind->allows(parts, Capability::Import, "the cache was not loaded"); !can)
-          return can.error();
+        KV_TRY(parts.kind->allows(parts, Capability::Import, "the cache was not loaded"));
         KV_TRY(noDraft(session, "the cache was not loaded"));  // a rollback leads to rows that would be freed
-        if (Status passed = parts.faults.pass(FaultPoint::Allocation, "reserving slots"); !passed)
-          return passed.error();
+        KV_TRY(parts.faults.pass(FaultPoint::Allocation, "reserving slots"));
         std::int32_t most = 0;
         for (const CacheLayer layer : parts.store.layers()) most = std::max(most, keptOf(rows, parts.layouts, layer));
         KV_TRY(growPools(session, most));

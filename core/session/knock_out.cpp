@@ -13,7 +13,7 @@ namespace kvlab {
 namespace {
 
 Error nothingToCompare(const char* why) {
-  return Error{"empty", "the rows were not knocked out", why, "knock out fewer rows"};
+  return Error("empty", "the rows were not knocked out", why, "knock out fewer rows");
 }
 
 /// The rows leave every cache layer that has them.
@@ -51,13 +51,9 @@ Result<KnockOut> knockOut(Session& session, std::span<const LedgerId> rows, Knoc
   for (const LedgerId row : rows) {
     const auto found = std::find(context.begin(), context.end(), row);
     if (found == context.end())
-      return Error{"out_of_range",
-                   "the rows were not knocked out",
-                   "row " + std::to_string(row.value()) + " is not in the context",
-                   "name rows of the context",
-                   std::nullopt,
-                   "ledger",
-                   row.value()};
+      return Error("out_of_range", "the rows were not knocked out",
+                   "row " + std::to_string(row.value()) + " is not in the context", "name rows of the context",
+                   "ledger", row.value());
     places.emplace_back(static_cast<Position::rep>(found - context.begin()));
   }
   KV_TRY(refreshLogits(session));

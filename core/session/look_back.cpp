@@ -21,12 +21,11 @@ bool LookBack::canSee(int id) const {
 }
 
 Sight LookBack::sightOf(int entry) const {
-  Sight at;
-  at.before.state = m_line.entry(m_line.entry(entry).parent).state();
-  at.now.state = m_line.entry(entry).state();
-  at.report = m_line.entry(entry).report.get();
-  at.named = CheckMarks::anyNamed(m_line.entry(entry).checks);
-  return at;
+  const Timeline::Entry& here = m_line.entry(entry);
+  return {.before = {m_line.entry(here.parent).state()},
+          .now = {here.state()},
+          .report = here.report.get(),
+          .named = CheckMarks::anyNamed(here.checks)};
 }
 
 /// The entry from which commands are executed again to show the commits up to `last`. Executed again from an anchor,
@@ -85,8 +84,8 @@ Status LookBack::execute(int first, int last, const See& see) {
   there.watching().attentionUntil = attention;
   if (m_needs(Need::Attention) || !gone) m_session.past().forget();  // its states tell more than those of the session
   if (cancelled)
-    return Error{"cancelled", "the search was cancelled", "at tick " + std::to_string(m_line.entry(last).tick.value()),
-                 "the session stays where it was"};
+    return Error("cancelled", "the search was cancelled", "at tick " + std::to_string(m_line.entry(last).tick.value()),
+                 "the session stays where it was");
   return gone;
 }
 
@@ -125,13 +124,8 @@ namespace {
 Status askable(std::span<const Expression> conditions) {
   const auto stage = std::ranges::find_if(conditions, [](const Expression& one) { return one.needs(Need::Stage); });
   if (stage == conditions.end()) return ok();
-  return Error{"bad_condition",
-               "the history was not searched",
-               "stage(..) holds inside ticks, and history has commits",
-               "leave stage(..) out",
-               std::nullopt,
-               "condition",
-               stage->text()};
+  return Error("bad_condition", "the history was not searched", "stage(..) holds inside ticks, and history has commits",
+               "leave stage(..) out", "condition", stage->text());
 }
 
 }  // namespace

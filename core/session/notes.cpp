@@ -4,16 +4,6 @@
 #include <algorithm>
 
 namespace kvlab {
-namespace {
-
-/// True where the state of an entry lies on the way to the present one.
-bool leadsHere(const Timeline& timeline, int entry) {
-  if (entry < 0) return false;
-  const std::int32_t depth = timeline.entry(entry).depth;
-  return depth <= timeline.depth() && timeline.along(depth) == entry;
-}
-
-}  // namespace
 
 int Notes::add(NoteView wish, const Timeline& timeline, int entry) {
   wish.id = m_next;
@@ -54,10 +44,10 @@ void Notes::restore(NoteView note, int entry) {
 
 NoteList Notes::views(const Timeline& timeline) const {
   if (m_notes.empty()) return nullptr;
-  const auto stands = [&](const NoteView& one) { return one.here == leadsHere(timeline, one.entry); };
+  const auto stands = [&](const NoteView& one) { return one.here == timeline.leads(one.entry, timeline.currentId()); };
   if (m_views && std::ranges::all_of(*m_views, stands)) return m_views;
   std::vector<NoteView> all = m_notes;
-  for (NoteView& one : all) one.here = leadsHere(timeline, one.entry);
+  for (NoteView& one : all) one.here = timeline.leads(one.entry, timeline.currentId());
   return m_views = std::make_shared<const std::vector<NoteView>>(std::move(all));
 }
 
@@ -72,7 +62,7 @@ Notes Notes::alongTrunk(const Timeline& timeline) const {
   out.m_notes = m_notes;
   out.m_next = m_next;
   for (NoteView& one : out.m_notes) {
-    const bool there = leadsHere(timeline, one.entry);
+    const bool there = timeline.leads(one.entry, timeline.currentId());
     one.entry = there ? timeline.entry(one.entry).depth : -1;
     if (there) one.branch = "main";
   }

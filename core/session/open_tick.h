@@ -59,12 +59,4 @@ struct Reopening {
 };
 inline Reopening reopeningOf(const OpenTick& tick) { return {tick.wish, tick.rest, placeOf(tick)}; }
 
-/// The edits of a plan in the order in which the executor carries them out.
-std::vector<PlannedAction> editsOf(EditPlan plan, Executor executor);
-/// The state with the rows of a plan, before they are computed: none of them has a slot. None with a kind that derives
-/// its context, where rows stand by the ends of their nodes.
-std::optional<CacheState> previewOf(const EditPlan& plan, const CacheState& before, const SessionParts& parts);
-/// View of the tick for readers. state: the session's.
-StageView viewOf(const OpenTick& tick, const CacheState& state);
-
 }  // namespace kvlab

@@ -25,7 +25,51 @@ ByteCount bytesOf(const Session& session) {
   return bytes;
 }
 
+/// Positions before the edit of survivors behind the first change.
+std::vector<PositionRun> behind(const EditPlan& plan) {
+  std::vector<PositionRun> out;
+  std::int32_t at = 0;
+  for (const Run& run : plan.runs) {
+    const std::int32_t skip = std::clamp(plan.firstChange - at, 0, run.count);
+    if (!run.fresh && skip < run.count) out.push_back({run.begin + skip, run.begin + run.count});
+    at += run.count;
+  }
+  return out;
+}
+
+std::int64_t bytesOfRow(const Session& session) {
+  std::int64_t row = 0;
+  for (const CacheLayer layer : session.store().layers()) row += session.store().pool(layer).stride();
+  return row;
+}
+
+/// Effect that the pending actions would have on the present state; null where nothing is pending.
+std::shared_ptr<const PlanView> pendingPlan(const Session& session) {
+  if (session.pending().empty()) return nullptr;
+  const Result<EditPlan> planned = plan(session, {});
+  auto out = std::make_shared<PlanView>();
+  if (planned) *out = planView(session, *planned);
+  else out->refused = planned.error();
+  return out;
+}
+
 }  // namespace
+
+PlanView planView(const Session& session, const EditPlan& plan) {
+  PlanView out;
+  const bool derived = session.state().kind->derivesContext();
+  const bool again = derived || session.manifest().afterEdit == AfterEdit::Recompute;
+  out.edits = plan.details;
+  out.evictions = plan.evictions;
+  out.lengthBefore = plan.lengthBefore;
+  out.lengthAfter = plan.lengthAfter;
+  out.newRows = static_cast<std::int32_t>(plan.rows.size());
+  out.phaseShifted = plan.phaseShifted;
+  (again ? out.recomputed : out.staleRows) = plan.stale;
+  if (!again) out.stale = behind(plan);
+  out.bytes = (std::int64_t{out.newRows} + (derived ? plan.stale : 0)) * bytesOfRow(session);
+  return out;
+}
 
 void Publisher::describe(const SessionParts& parts) {
   auto info = std::make_shared<SessionInfo>();
@@ -116,55 +160,6 @@ void Publisher::publish(Session& session) {
   snapshot->canRedo = session.timeline().canRedo();
   m_snapshot = std::move(snapshot);
   if (m_receive) m_receive(m_snapshot);
-}
-
-void Publisher::startAfter(std::uint64_t serial) { m_serial = std::max(m_serial, serial); }
-
-namespace {
-
-/// Positions before the edit of survivors behind the first change.
-std::vector<PositionRun> behind(const EditPlan& plan) {
-  std::vector<PositionRun> out;
-  std::int32_t at = 0;
-  for (const Run& run : plan.runs) {
-    const std::int32_t skip = std::clamp(plan.firstChange - at, 0, run.count);
-    if (!run.fresh && skip < run.count) out.push_back({run.begin + skip, run.begin + run.count});
-    at += run.count;
-  }
-  return out;
-}
-
-std::int64_t bytesOfRow(const Session& session) {
-  std::int64_t row = 0;
-  for (const CacheLayer layer : session.store().layers()) row += session.store().pool(layer).stride();
-  return row;
-}
-
-}  // namespace
-
-PlanView planView(const Session& session, const EditPlan& plan) {
-  PlanView out;
-  const bool derived = session.state().kind->derivesContext();
-  const bool again = derived || session.manifest().afterEdit == AfterEdit::Recompute;
-  out.edits = plan.details;
-  out.evictions = plan.evictions;
-  out.lengthBefore = plan.lengthBefore;
-  out.lengthAfter = plan.lengthAfter;
-  out.newRows = static_cast<std::int32_t>(plan.rows.size());
-  out.phaseShifted = plan.phaseShifted;
-  (again ? out.recomputed : out.staleRows) = plan.stale;
-  if (!again) out.stale = behind(plan);
-  out.bytes = (std::int64_t{out.newRows} + (derived ? plan.stale : 0)) * bytesOfRow(session);
-  return out;
-}
-
-std::shared_ptr<const PlanView> pendingPlan(const Session& session) {
-  if (session.pending().empty()) return nullptr;
-  const Result<EditPlan> planned = plan(session, {});
-  auto out = std::make_shared<PlanView>();
-  if (planned) *out = planView(session, *planned);
-  else out->refused = planned.error();
-  return out;
 }
 
 }  // namespace kvlab

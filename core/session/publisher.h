@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds snapshots of a session and sends them to its receiver. Owned by the session; engine thread.
 #pragma once
+#include <algorithm>
 #include <functional>
 
 #include "core/api/snapshot.h"
@@ -26,7 +27,7 @@ class Publisher {
   /// Sends a snapshot of the present state. Sends nothing while history executes commands again.
   void publish(Session& session);
   /// Later serials are greater than `serial`, for readers that have seen snapshots of another session.
-  void startAfter(std::uint64_t serial);
+  void startAfter(std::uint64_t serial) { m_serial = std::max(m_serial, serial); }
   /// The session has gone to another branch.
   void leap() { ++m_leaps; }
   /// The session begins a new history, whose ticks and entries have the numbers of older ones.
@@ -56,7 +57,5 @@ class Publisher {
 
 /// A plan as readers see it.
 PlanView planView(const Session& session, const EditPlan& plan);
-/// Effect that the pending actions would have on the present state; null where nothing is pending.
-std::shared_ptr<const PlanView> pendingPlan(const Session& session);
 
 }  // namespace kvlab

@@ -9,7 +9,7 @@ namespace kvlab {
 namespace {
 
 Error outOfRange(const char* what, std::string why, std::string remedy, const char* field, nlohmann::json value) {
-  return {"out_of_range", what, std::move(why), std::move(remedy), std::nullopt, field, std::move(value)};
+  return {"out_of_range", what, std::move(why), std::move(remedy), field, std::move(value)};
 }
 
 Error tooFar(const char* what, std::int64_t n, std::int64_t there) {
@@ -25,8 +25,8 @@ Status noDraft(const Session& session, const char* what) {
 }
 
 Status inject(Session& session, const std::vector<Action>& actions, Queue queue) {
-  if (Status ready = session.changeable(); !ready) return ready;
-  if (Result<EditPlan> planned = plan(session, actions, queue); !planned) return planned.error();
+  KV_TRY(session.changeable());
+  KV_TRY(plan(session, actions, queue));
   std::vector<Action> all = queue == Queue::Behind ? session.pending() : std::vector<Action>();
   all.insert(all.end(), actions.begin(), actions.end());
   session.setPending(std::move(all));
@@ -88,8 +88,8 @@ Status pin(Session& session, LedgerId id, bool on) {
 Status undo(Session& session, std::int64_t n, HistoryStep by) {
   const Timeline& timeline = session.timeline();
   if (!timeline.canUndo())
-    return Error{"nothing_to_undo", "nothing was undone", "this is the start of the session",
-                 "redo, or generate tokens"};
+    return Error("nothing_to_undo", "nothing was undone", "this is the start of the session",
+                 "redo, or generate tokens");
   int target = timeline.currentId();
   for (std::int64_t done = 0; done < n; ++done) {
     if (target == 0) return tooFar("nothing was undone", n, done);
@@ -101,7 +101,7 @@ Status undo(Session& session, std::int64_t n, HistoryStep by) {
 Status redo(Session& session, std::int64_t n, HistoryStep by) {
   const Timeline& timeline = session.timeline();
   if (!timeline.canRedo())
-    return Error{"nothing_to_redo", "nothing was redone", "this is the newest state of the branch", "undo first"};
+    return Error("nothing_to_redo", "nothing was redone", "this is the newest state of the branch", "undo first");
   int target = timeline.currentId();
   for (std::int64_t done = 0; done < n; ++done) {
     const int next = timeline.along(timeline.entry(target).depth + 1);
@@ -116,13 +116,9 @@ Status goTo(Session& session, Tick tick) { return session.travel(KV_TRY(entryAt(
 Result<int> branchNamed(const Session& session, const std::string& branch) {
   const Timeline& timeline = session.timeline();
   if (const int found = timeline.branchNamed(branch); found >= 0) return found;
-  return Error{"unknown_branch",
-               "the branch was not found",
+  return Error("unknown_branch", "the branch was not found",
                "the history has no branch " + branch + nearestNote(branch, namesOf(timeline.branches())),
-               "name one that branches() lists",
-               std::nullopt,
-               "branch",
-               branch};
+               "name one that branches() lists", "branch", branch);
 }
 
 Result<int> entryAt(const Session& session, Tick tick, const std::string& branch) {
@@ -139,7 +135,7 @@ Status goTo(Session& session, Tick tick, const std::string& branch) {
   const int number = KV_TRY(branchNamed(session, branch));
   if (session.history().capture())
     return Error("capturing", "the session stays where it is", "a capture runs, and it has one branch only",
-                 "end it with stopCapture, or name no branch", std::nullopt, "branch", branch);
+                 "end it with stopCapture, or name no branch", "branch", branch);
   const int entry = KV_TRY(entryAt(session, tick, branch));
   return session.travel(entry, {}, number);
 }

@@ -40,13 +40,12 @@ Result<std::unique_ptr<Session>> Session::open(const Manifest& manifest, const s
 }
 
 Result<std::unique_ptr<Session>> Session::fork(const Session* beside, bool along) const {
-  if (Status ready = usable(); !ready) return ready.error();
+  KV_TRY(usable());
   SessionParts parts = KV_TRY(forkedParts(m_parts, this->state(), beside ? &beside->m_parts : nullptr));
   std::unique_ptr<Session> copy(new Session(std::move(parts), this));
   CacheState state = ownCopy(this->state());
   copy->m_parts.layouts.restart(copy->m_parts.store, state);
-  if (along) copy->m_history.startAlong(m_history, std::move(state));
-  else copy->m_history.startFrom(m_history, std::move(state));
+  copy->m_history.startFrom(m_history, std::move(state), along);
   copy->measured().drift = measured().drift;
   copy->m_pending = m_pending;
   copy->m_health = m_health;
@@ -61,13 +60,9 @@ Result<std::unique_ptr<Session>> Session::fork(const Session* beside, bool along
 
 Result<std::unique_ptr<Session>> Session::beside(Manifest wanted) const {
   const auto differs = [](const char* key, const nlohmann::json& value, const nlohmann::json& own) {
-    return Error{"lane_differs",
-                 "the session was not opened beside another",
+    return Error("lane_differs", "the session was not opened beside another",
                  std::string(key) + " is " + value.dump() + " there and " + own.dump() + " here",
-                 "leave " + std::string(key) + " out, or open a separate session",
-                 std::nullopt,
-                 key,
-                 value};
+                 "leave " + std::string(key) + " out, or open a separate session", key, value);
   };
   const Manifest& own = manifest();
   const std::string numerics = m_parts.backend->ops().numericsId();
@@ -105,11 +100,11 @@ CallContext Session::callContext(Trace& trace) {
 
 Status Session::usable() const {
   if (m_health.status != SessionState::Broken) return ok();
-  return Error{"broken", "the session is broken", m_health.reason, "rebuild, save the ids, or close the session"};
+  return Error("broken", "the session is broken", m_health.reason, "rebuild, save the ids, or close the session");
 }
 
 Status Session::changeable() const {
-  if (Status ready = usable(); !ready) return ready;
+  KV_TRY(usable());
   return noOpenTick();
 }
 
@@ -138,7 +133,7 @@ void Session::beginDeeds() {
 }
 
 Status Session::change(const std::function<Result<Commit>(CallContext&)>& makes, Check check) {
-  if (Status ready = changeable(); !ready) return ready;
+  KV_TRY(changeable());
   beginDeeds();
   m_history.anchor(m_parts, false);
   Trace trace;

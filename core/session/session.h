@@ -2,7 +2,7 @@
 // One session: a model, a KV cache with its mirror, and the two functions that change both, tick() and change(). Owned
 // by the engine thread, which alone calls it. Two sessions share only placed weights and files mapped read-only. A call
 // that fails leaves the session unchanged unless its comment says otherwise. Free functions for sessions are in
-// ticks.h, requests.h, truth.h, storage.h, policies.h, tiles.h and import_rows.h.
+// ticks.h, requests.h, truth.h, storage.h, tiles.h and import_rows.h.
 #pragma once
 #include "core/session/breakpoints.h"
 #include "core/session/history.h"
@@ -65,6 +65,8 @@ class Session {
   /// still pending, or only the token was added (report.token is set), or the session is broken.
   /// With stops the tick may stay open. The report then has the work of the tick so far.
   TickReport tick(TickWish wish, const StageStop& stops = {});
+  /// A report for a tick that was refused.
+  TickReport refused(Error error) const;
   /// Goes on with the open tick. Errors of the report: no_tick_open, and those of tick().
   TickReport stepStage(const StageStop& stops);
   /// Throws the open tick away; nothing has changed then. Errors: no_tick_open, tick_committed.
@@ -153,7 +155,6 @@ class Session {
   void verify(Trace& trace, TickReport& report);
   std::vector<Violation> runChecks(bool full, std::int64_t part, bool late = false);
   std::vector<Violation> checkChange();
-  TickReport refused(Error error) const;
   void takeOps(Trace& trace);
   TickReport finish(TickReport report, Trace& trace);
   void startOver();

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a tick: takes pending actions, recovers from failures, verifies the commit and publishes it.
+// Runs a tick: takes pending actions, stays open between two stages, recovers from failures, verifies the commit and
+// publishes it.
 #include <algorithm>
 #include <optional>
 
 #include "core/api/guarded.h"
 #include "core/edit/planner.h"
+#include "core/edit/splice.h"
 #include "core/session/call_mark.h"
 #include "core/session/storage.h"
 
@@ -41,6 +43,65 @@ void begin(OpenTick& tick, const Session& session, TickWish wish, std::vector<Ac
   tick.report.tick = Tick(session.state().tick.value() + 1);
   tick.wish = wish;
   tick.ticker.begin(session.state(), std::move(wish));
+}
+
+std::vector<LedgerId> contextWith(const Column<LedgerId>& before, std::vector<PlannedAction> edits) {
+  std::stable_sort(edits.begin(), edits.end(), [](const auto& a, const auto& b) { return a.anchor < b.anchor; });
+  std::vector<bool> removed(before.size());
+  for (const PlannedAction& edit : edits)
+    for (const Position position : edit.removed) removed[at(position.value())] = true;
+  std::vector<LedgerId> out;
+  auto edit = edits.begin();
+  for (std::size_t i = 0; i <= before.size(); ++i) {
+    for (; edit != edits.end() && (at(edit->anchor.value()) <= i || i == before.size()); ++edit)
+      out.insert(out.end(), edit->newLedger.begin(), edit->newLedger.end());
+    if (i < before.size() && !removed[i]) out.push_back(before[i]);
+  }
+  return out;
+}
+
+std::string_view nextOf(const OpenTick& tick) {
+  switch (tick.stage) {
+    case Stage::Generate: return name(Stage::Observe);
+    case Stage::Observe: return name(Stage::Plan);
+    case Stage::Token: return name(Stage::Generate);
+    case Stage::Apply: return "verify";
+    case Stage::Plan:
+    case Stage::OneAction: break;
+  }
+  if (tick.shown + 1 < static_cast<std::int32_t>(tick.edits.size())) return name(Stage::OneAction);
+  return name(tick.ticker.settles() ? Stage::Apply : Stage::Token);
+}
+
+/// The edits of a plan in the order in which the executor carries them out.
+std::vector<PlannedAction> editsOf(EditPlan plan, Executor executor) {
+  if (executor == Executor::Descending) std::reverse(plan.details.begin(), plan.details.end() - plan.adds);
+  return std::move(plan.details);
+}
+
+/// The state with the rows of a plan, before they are computed: none of them has a slot. None with a kind that derives
+/// its context, where rows stand by the ends of their nodes.
+std::optional<CacheState> previewOf(const EditPlan& plan, const CacheState& before, const SessionParts& parts) {
+  if (before.kind->derivesContext()) return std::nullopt;
+  const LayerSlots none(before.groupOf.size(), std::vector<Slot>(plan.rows.size(), Slot(-1)));
+  CacheState out = splice(before, plan, none, transactionRules(parts).splice).state;
+  for (LayerGroup& group : out.groups) group.provenance.append(std::vector<Provenance>(plan.rows.size()));
+  return out;
+}
+
+/// View of the tick for readers. state: the session's.
+StageView viewOf(const OpenTick& tick, const CacheState& state) {
+  StageView out;
+  out.stage = tick.stage;
+  out.next = nextOf(tick);
+  out.tokens = tick.report.block;
+  out.actions = tick.report.actions;
+  const bool planned = tick.stage == Stage::Plan || tick.stage == Stage::OneAction;
+  out.shown = planned ? tick.shown : 0;
+  out.of = planned ? static_cast<std::int32_t>(tick.edits.size()) : 0;
+  const CacheState& base = tick.committed ? state : tick.ticker.observed();
+  out.context = contextWith(base.context, {tick.edits.begin(), tick.edits.begin() + out.shown});
+  return out;
 }
 
 }  // namespace
@@ -102,6 +163,44 @@ TickReport Session::begun(TickWish wish, const StageStop& stops) {
       std::make_unique<OpenTick>([this](Trace& trace) { return callContext(trace); }, m_revisers, wantsAllAttention());
   begin(*tick, *this, std::move(wish), std::move(rest));
   return goOn(std::move(tick), stops);
+}
+
+/// Arguments of the step that makes a tick again.
+nlohmann::json Session::againOf(const OpenTick& tick) const {
+  nlohmann::json args = nlohmann::json::object();
+  for (const TokenId token : tick.wish.forced) args["tokens"].push_back(token.value());
+  for (const Action& action : m_pending) args["pending"].push_back(toJson(action));
+  return args;
+}
+
+TickReport Session::stepStage(const StageStop& stops) {
+  if (m_open) return goOn(std::move(m_open), stops);
+  return refused({"no_tick_open", "there is nothing to go on with", "no tick is open", "stepStage begins a tick"});
+}
+
+Status Session::cancelTick() {
+  if (!m_open) return Error("no_tick_open", "nothing was thrown away", "no tick is open", "stepStage begins a tick");
+  if (m_open->committed)
+    return Error("tick_committed", "the tick was not thrown away", "its commit is made and only waits to be verified",
+                 "finish it with finishTick, then undo");
+  m_open.reset();
+  undone();
+  m_stage = nullptr;
+  publish();
+  return ok();
+}
+
+Status Session::noOpenTick() const {
+  if (!m_open) return ok();
+  return Error(
+      "tick_open", "the call was refused", "a tick is open, after its stage " + std::string(name(m_open->stage)),
+      "go on with stepStage or finishTick, or throw the tick away with cancelTick", "stage", name(m_open->stage));
+}
+
+const CacheState& Session::withPending() const {
+  if (m_open && m_open->preview) return *m_open->preview;
+  const CacheState* waiting = m_open ? m_open->ticker.waiting() : nullptr;
+  return waiting ? *waiting : state();
 }
 
 /// The tick stays open where it is.
@@ -182,11 +281,7 @@ bool Session::advance(OpenTick& tick, bool mayStop) {
 /// The step of a tick failed.
 bool Session::fail(OpenTick& tick, Error error) {
   const bool whole = undone();
-  if (tick.stopped) {
-    tick.report = finish(refused(std::move(error)), tick.trace);
-    return true;
-  }
-  if (whole && !tick.compacted && error.code == "staging" && compactPages(*this)) {
+  if (!tick.stopped && whole && !tick.compacted && error.code == "staging" && compactPages(*this)) {
     tick.compacted = true;
     tick.report = {};
     tick.report.tick = Tick(state().tick.value() + 1);
@@ -195,7 +290,7 @@ bool Session::fail(OpenTick& tick, Error error) {
     tick.stage = Stage::Generate;
     return false;
   }
-  if (!tick.ticker.begun()) {
+  if (tick.stopped || !tick.ticker.begun()) {
     tick.report = finish(refused(std::move(error)), tick.trace);
     return true;
   }
@@ -269,10 +364,7 @@ void Session::recover(OpenTick& tick, bool whole) {
   const bool final = planned || m_history.executingAgain() || m_health.status == SessionState::Broken;
   if (final || !token || !ticker.single()) return;
   auto scope = tick.trace.scope("retry_adds");
-  TickWish wish;
-  wish.generates = true;
-  wish.adds = tick.wish.adds;
-  wish.scores = tick.wish.scores;
+  TickWish wish{.generates = true, .adds = tick.wish.adds, .scores = tick.wish.scores};
   nlohmann::json args = nlohmann::json::object();
   if (!tick.wish.forced.empty() || !whole) {  // rows that a rebuild computed again may tell another token
     wish.forced = {*token};

@@ -81,7 +81,7 @@ std::int64_t rowsNeeded(const Session& session, CacheLayer layer) {
 
 Status roomFor(const Session& session, std::int64_t rows) {
   const auto refused = [&](std::string why, const char* remedy) {
-    return Error{"capacity", kStay, std::move(why), remedy, std::nullopt, "capacity", rows};
+    return Error("capacity", kStay, std::move(why), remedy, "capacity", rows);
   };
   const std::int32_t phases = session.parts().maxPhases;
   if (rows < 1 || rows >= phases)
@@ -134,14 +134,10 @@ Status roomForPhases(const CacheState& state, std::int32_t phases) {
   for (const LayerGroup& group : state.groups)
     if (group.map->size() > 0) last = std::max(last, group.map->phases[group.map->size() - 1]);
   if (last + 1 < phases) return ok();
-  return Error{"no_phase_room",
-               kStay,
+  return Error("no_phase_room", kStay,
                "the newest row would stand at phase " + std::to_string(last) +
                    ", and the next one has no place below " + std::to_string(phases),
-               "delete tokens first, or open a session with a larger capacity",
-               std::nullopt,
-               "position",
-               nullptr};
+               "delete tokens first, or open a session with a larger capacity", "position", nullptr);
 }
 
 /// The kind of the session takes the manifest.

@@ -155,9 +155,9 @@ Result<CacheState> placed(const SessionParts& parts, const LayoutSet& layouts, c
     const bool fits = static_cast<std::int32_t>(map.size()) <= demand.capacity &&
         static_cast<std::int32_t>(map.resident()) <= slotsOf(layer).available();
     if (!fits && !demand.keep)
-      return Error{"capacity", "the storage was not changed",
+      return Error("capacity", "the storage was not changed",
                    "layer " + parts.cacheLayers.name(layer) + " has no room for its rows",
-                   "raise capacity, or choose another layout"};
+                   "raise capacity, or choose another layout");
   }
   CacheState empty, next = content;
   layouts.start(empty, windowsOf(parts));
@@ -210,7 +210,7 @@ Result<Commit> carried(SessionParts& parts, const CacheState& before, std::vecto
     seesOthers = seesOthers || now.first != old.first || before.group(layer).window != next.group(layer).window;
     converted = converted || !same;
   }
-  if (Status done = backendStatus(*parts.backend, "converting rows"); !done) return done.error();
+  KV_TRY(backendStatus(*parts.backend, "converting rows"));
   parts.store.keep(lost);
   next.logitsStale = next.length() > 0 && (before.logitsStale || converted || seesOthers);
   next.edited = next.edited ||
@@ -333,7 +333,7 @@ bool hasPages(const Session& session) {
 }  // namespace
 
 Result<Compaction> compact(Session& session, std::int64_t most) {
-  if (Status ready = session.changeable(); !ready) return ready.error();
+  KV_TRY(session.changeable());
   if (!hasPages(session)) return Compaction{};
   SessionParts& parts = session.parts();
   CacheState next = session.state();

@@ -12,13 +12,9 @@ namespace {
 
 Status checkToken(TokenId token, std::int32_t vocab) {
   if (token.value() >= 0 && token.value() < vocab) return ok();
-  return Error{"bad_token",
-               "the step was refused",
+  return Error("bad_token", "the step was refused",
                "token " + std::to_string(token.value()) + " is outside the vocabulary of " + std::to_string(vocab),
-               "give a token of the vocabulary",
-               std::nullopt,
-               "tokens",
-               token.value()};
+               "give a token of the vocabulary", "tokens", token.value());
 }
 
 /// Distinct tokens of the context, for the repetition penalty.
@@ -147,23 +143,20 @@ Result<TokenId> Ticker::generate(std::optional<TokenId> forced, CacheState& stat
   auto scope = m_call.trace.scope("generate");
   if (state.logitsStale) {
     m_call.makeRoom(1, Placing::Look);
-    Result<CacheState> fresh = m_call.parts.kind->query(state, rules(state), m_call);
-    if (!fresh) return fresh.error();
-    state = fresh.take();
+    state = KV_TRY(m_call.parts.kind->query(state, rules(state), m_call));
   }
   if (forced) {
-    if (Status known = checkToken(*forced, m_call.parts.model->config().vocab); !known) return known.error();
+    KV_TRY(checkToken(*forced, m_call.parts.model->config().vocab));
     m_call.parts.store.deeds().draw({.given = true});
     return *forced;
   }
   if (!state.logits)
-    return Error{"empty", "there is nothing to continue", "the context is empty", "prompt some text first"};
+    return Error("empty", "there is nothing to continue", "the context is empty", "prompt some text first");
   std::vector<TokenId> seen;
   if (m_call.parts.manifest.sampling.repetitionPenalty != 1) seen = tokensIn(state);
   Sampler& sampler = *m_call.parts.sampler;
   sampler.restore({state.random[0], state.random[1]});
-  const Result<TokenId> token = sampler.sample(*state.logits, seen);
-  if (!token) return token;
+  const TokenId token = KV_TRY(sampler.sample(*state.logits, seen));
   state.random = {sampler.state().seed, sampler.state().counter};
   m_call.parts.store.deeds().draw({.given = false, .logits = state.logits});
   return token;

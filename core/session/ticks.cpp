@@ -60,30 +60,17 @@ TickReport stoppedAfter(TickReport report, std::size_t done, std::size_t tokens)
 
 }  // namespace
 
-TickReport refusedTick(const Session& session, Error error) {
-  TickReport report;
-  report.ok = false;
-  report.tick = session.state().tick;
-  report.error = std::move(error);
-  return report;
-}
-
 TickReport step(Session& session, const std::vector<TokenId>& forced, const StageStop& stops) {
-  if (Status ready = session.changeable(); !ready) return refusedTick(session, ready.error());
+  if (Status ready = session.changeable(); !ready) return session.refused(ready.error());
   if (session.state().length() == 0 && forced.empty() && session.pending().empty())
-    return refusedTick(session,
-                       {"empty", "there is nothing to continue", "the context is empty",
-                        "prompt some text first, or step with given tokens"});
-  TickWish wish;
-  wish.generates = wish.pending = true;
-  wish.forced = forced;
-  wish.adds = Source::Model;
-  return session.tick(std::move(wish), stops);
+    return session.refused({"empty", "there is nothing to continue", "the context is empty",
+                            "prompt some text first, or step with given tokens"});
+  return session.tick({.generates = true, .forced = forced, .adds = Source::Model, .pending = true}, stops);
 }
 
 Result<TokenId> peek(Session& session) {
-  if (Status ready = session.usable(); !ready) return ready.error();
-  if (Status fresh = refreshLogits(session); !fresh) return fresh.error();
+  KV_TRY(session.usable());
+  KV_TRY(refreshLogits(session));
   return session.look([&](CallContext& call) {
     CacheState looked = session.state();
     return session.ticker(call).generate({}, looked);
@@ -91,47 +78,40 @@ Result<TokenId> peek(Session& session) {
 }
 
 TickReport apply(Session& session) {
-  if (Status ready = session.changeable(); !ready) return refusedTick(session, ready.error());
+  if (Status ready = session.changeable(); !ready) return session.refused(ready.error());
   if (session.pending().empty())
-    return refusedTick(
-        session, {"nothing_pending", "there is nothing to apply", "no action is pending", "inject actions first"});
-  TickWish wish;
-  wish.pending = true;
-  return session.tick(std::move(wish));
+    return session.refused(
+        {"nothing_pending", "there is nothing to apply", "no action is pending", "inject actions first"});
+  return session.tick({.pending = true});
 }
 
 TickReport stepAction(Session& session) {
   if (session.pending().empty()) return step(session);
-  if (Status ready = session.changeable(); !ready) return refusedTick(session, ready.error());
+  if (Status ready = session.changeable(); !ready) return session.refused(ready.error());
   // Highest position first, so that the remaining actions keep their references.
   Result<EditPlan> planned = plan(session, {});
-  if (!planned) return refusedTick(session, planned.error());
+  if (!planned) return session.refused(planned.error());
   std::size_t place = session.pending().size() - 1;
   for (auto detail = planned->details.rbegin(); detail != planned->details.rend(); ++detail) {
     place = static_cast<std::size_t>(detail->place);
     if (!std::holds_alternative<Add>(session.pending()[place])) break;
   }
-  TickWish wish;
-  wish.pending = true;
-  wish.place = place;
-  return session.tick(std::move(wish));
+  return session.tick({.pending = true, .place = place});
 }
 
 TickReport append(Session& session, const std::vector<TokenId>& tokens, Source source, bool last, bool draft) {
-  if (Status ready = session.changeable(); !ready) return refusedTick(session, ready.error());
+  if (Status ready = session.changeable(); !ready) return session.refused(ready.error());
   if (tokens.empty())
-    return refusedTick(
-        session, {"empty_tokens", "nothing was appended", "the list of tokens is empty", "give at least one token"});
+    return session.refused(
+        {"empty_tokens", "nothing was appended", "the list of tokens is empty", "give at least one token"});
   const std::size_t piece = pieceOf(session, tokens.size(), draft);
   TickReport report;
   for (std::size_t done = 0; done < tokens.size(); done += piece) {
     if (done > 0) session.betweenTicks();
     const std::size_t end = std::min(tokens.size(), done + piece);
-    TickWish wish;
+    const PassKind pass = last && end == tokens.size() ? PassKind::PromptEnd : PassKind::PromptPart;
+    TickWish wish{.adds = source, .pass = pass, .draft = draft};
     for (std::size_t i = done; i < end; ++i) wish.actions.push_back(Add{tokens[i]});
-    wish.adds = source;
-    wish.pass = last && end == tokens.size() ? PassKind::PromptEnd : PassKind::PromptPart;
-    wish.draft = draft;
     TickReport next = tickOf(session, std::move(wish), done, end, tokens.size());
     if (!next.ok) return stoppedAfter(std::move(next), done, tokens.size());
     report = joined(report, std::move(next));
@@ -157,14 +137,11 @@ TickReport score(Session& session, const std::vector<TokenId>& tokens, bool each
     if (done > 0) session.betweenTicks();
     if (!kvlab::report(session.progress(), "scoring tokens", static_cast<std::int64_t>(done),
                        static_cast<std::int64_t>(tokens.size())))
-      return refusedTick(session,
-                         {"cancelled", "scoring was cancelled",
-                          "after " + std::to_string(done) + " of " + std::to_string(tokens.size()) + " tokens",
-                          "the tokens that were scored stay; score the rest"});
+      return session.refused({"cancelled", "scoring was cancelled",
+                              "after " + std::to_string(done) + " of " + std::to_string(tokens.size()) + " tokens",
+                              "the tokens that were scored stay; score the rest"});
     const std::size_t end = std::min(tokens.size(), done + most);
-    TickWish wish;
-    wish.scores = true;
-    wish.adds = Source::Prompt;
+    TickWish wish{.adds = Source::Prompt, .scores = true};
     if (single) wish.generates = true, wish.forced = {tokens[done]};
     else {
       wish.pass = end == tokens.size() ? PassKind::PromptEnd : PassKind::PromptPart;
@@ -177,16 +154,13 @@ TickReport score(Session& session, const std::vector<TokenId>& tokens, bool each
 }
 
 TickReport endPrefill(Session& session) {
-  if (Status ready = session.changeable(); !ready) return refusedTick(session, ready.error());
+  if (Status ready = session.changeable(); !ready) return session.refused(ready.error());
   if (!session.state().policy || !session.state().policy->prefilling) {
     TickReport nothing;
     nothing.tick = session.state().tick;
     return nothing;
   }
-  TickWish wish;
-  wish.adds = Source::Prompt;
-  wish.pass = PassKind::PromptEnd;
-  return session.tick(std::move(wish));
+  return session.tick({.adds = Source::Prompt, .pass = PassKind::PromptEnd});
 }
 
 Stops::Stops(Session& session)

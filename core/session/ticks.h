@@ -60,7 +60,5 @@ TickReport append(Session& session, const std::vector<TokenId>& tokens, Source s
 TickReport score(Session& session, const std::vector<TokenId>& tokens, bool each);
 /// Ends a prompt that was appended in parts. Makes a commit if policies evict rows.
 TickReport endPrefill(Session& session);
-/// A report for a tick that was refused.
-TickReport refusedTick(const Session& session, Error error);
 
 }  // namespace kvlab

@@ -15,8 +15,6 @@ namespace kvlab {
 /// sessionAt().
 Result<std::unique_ptr<PendingTile>> tile(Session& session, const TileRequest& request);
 
-// Computes norms of rows on the backend, next to the ticks. Four bytes per row come back to the host. Engine thread.
-
 /// Calls fn(position, index) for the rows of the map in context positions [begin, end).
 template <class Fn>
 void forResident(const CacheState& state, const ResidencyView& map, std::int32_t begin, std::int32_t end,
@@ -28,10 +26,5 @@ void forResident(const CacheState& state, const ResidencyView& map, std::int32_t
     ++index;
   }
 }
-
-/// Fills a copy of `tile` with the norms of K or V, as its request says. The request's range must be clipped; the
-/// values of `tile` are not read. Reads the pools as they are at the call.
-std::unique_ptr<PendingTile> normTile(Tile tile, std::shared_ptr<kernels::Backend> backend, const CacheStore& store,
-                                      const CacheState& state);
 
 }  // namespace kvlab

@@ -48,7 +48,7 @@ void Timeline::noteCheck(const CheckMade& made) {
   if (made.full) m_firstFull = std::min(m_firstFull, depth());
 }
 
-Timeline Timeline::trunkTo(int tip, std::int32_t depth, const CacheState& state, bool anchors) const {
+Timeline Timeline::trunk(int tip, std::int32_t depth, const CacheState& state, bool anchors) const {
   Timeline out;
   out.m_firstFull = m_firstFull;
   for (int id : path(tip)) {

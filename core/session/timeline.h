@@ -16,7 +16,7 @@
 
 #include "core/api/report.h"
 #include "core/api/verb.h"
-#include "core/session/anchor.h"
+#include "core/parts/session_parts.h"
 #include "core/state/cache_store.h"
 #include "core/state/commit.h"
 
@@ -30,6 +30,15 @@ struct CheckMade {
   std::uint32_t rest = 0;            // passed everything that it looked at except the rows that it named
   std::int32_t visit = 0;            // number of earlier travels of the session through its history
   bool operator==(const CheckMade&) const = default;
+};
+
+/// A state of a session with a copy of its rows, from which history executes commands again instead of from the start.
+/// It stands in no pool, so it outlives a change of storage. Sessions on one thread share anchors.
+struct Anchor {
+  CacheState state;
+  Manifest manifest;                            // storage and rules at that time
+  std::vector<std::vector<std::uint8_t>> rows;  // [layers][rows, stride] records in the slots that the state holds
+  std::int64_t bytes = 0;                       // size of the rows
 };
 
 class Timeline {
@@ -84,13 +93,9 @@ class Timeline {
   /// Begins with one entry. If other entries lie before it, `depth` counts them, and `anchorBytes` is the size of their
   /// anchors.
   void start(const CacheState& state, int pools, std::int32_t depth = 0, std::int64_t anchorBytes = 0);
-  /// The way to the current entry as a new timeline that keeps only `state`.
-  Timeline trunk(const CacheState& state) const { return trunkTo(m_current, depth(), state, false); }
-  /// The whole way to the entry `tip` as a new timeline with its anchors, which keeps only `state`, of the entry on
-  /// this way that has `depth` entries before it.
-  Timeline branchTrunk(int tip, std::int32_t depth, const CacheState& state) const {
-    return trunkTo(tip, depth, state, true);
-  }
+  /// The whole way to the entry `tip` as a new timeline that keeps only `state`, of the entry on this way that has
+  /// `depth` entries before it. anchors: it has the anchors, too.
+  Timeline trunk(int tip, std::int32_t depth, const CacheState& state, bool anchors) const;
   /// Adds an entry below the current one and makes it current. Below an entry that already has a successor this opens a
   /// branch; the older branch keeps its name. An edit is the effect of one command; single ticks that only generate are
   /// one edit together.
@@ -128,6 +133,10 @@ class Timeline {
   bool canRedo() const { return redoTarget() >= 0; }
   /// Entry of the current branch with so many entries before it; -1 = none.
   int along(std::int32_t depth) const { return at(depth) < m_along.size() ? m_along[at(depth)] : -1; }
+  /// True where an entry lies on the current branch, at `last` or before it; -1 lies nowhere.
+  bool leads(int id, int last) const {
+    return id >= 0 && entry(id).depth <= entry(last).depth && along(entry(id).depth) == id;
+  }
   int redoTarget() const { return along(depth() + 1); }  // next entry towards the tip of the branch, -1 = at the tip
   /// The entry before an entry's edit.
   int beforeEdit(int id) const { return entry(entry(id).edit).parent; }
@@ -189,7 +198,6 @@ class Timeline {
   int starts() const { return m_starts; }
 
  private:
-  Timeline trunkTo(int tip, std::int32_t depth, const CacheState& state, bool anchors) const;
   std::unique_ptr<Kept> dropState(Entry& entry);
   void moveState(Timeline& other, Entry& from, Entry& to);
   bool dropBeside(CacheStore& store);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Moves a session through its history: from one kept state to the next, or by executing commands again.
+#include "core/api/guarded.h"
 #include "core/layout/row_swap.h"
 #include "core/parts/cache_kind.h"
+#include "core/parts/storage_plan.h"
 #include "core/session/parts_before.h"
 #include "core/session/settings.h"
 #include "core/session/storage.h"
@@ -15,6 +17,22 @@ std::vector<std::int32_t> poolSlots(const CacheStore& store) {
   std::vector<std::int32_t> out;
   for (const CacheLayer layer : store.layers()) out.push_back(store.pool(layer).slots());
   return out;
+}
+
+/// Storage as another manifest of the same session wants it, empty. Errors: out_of_memory; the pools may be empty then.
+Status restock(SessionParts& parts, const Manifest& wanted) {
+  KV_TRY(takeManifest(parts, wanted));
+  parts.capacity = parts.kind->sizes(wanted, parts.model->config()).capacity;
+  return freshStorage(parts);
+}
+
+/// Gives the session the anchor's storage, with its rows in their slots and all other slots free. Errors: as
+/// restock().
+Status returnTo(SessionParts& parts, const Anchor& anchor) {
+  KV_TRY(restock(parts, anchor.manifest));
+  parts.layouts.restart(parts.store, anchor.state);
+  writeRows(parts, anchor.state, anchor.rows);
+  return ok();
 }
 
 using Swap = std::function<Result<std::int64_t>(const Placed& to)>;

@@ -18,7 +18,7 @@ RebuildInput inputOf(Session& session) {
 }
 
 Status ready(const Session& session, Capability capability, const char* what) {
-  if (Status usable = session.usable(); !usable) return usable;
+  KV_TRY(session.usable());
   return session.kind().allows(session.parts(), capability, what);
 }
 
@@ -28,25 +28,21 @@ Status refreshLogits(Session& session) {
   if (!session.state().logitsStale || session.state().length() == 0) return ok();
   return session.look([&](CallContext& call) -> Status {
     call.makeRoom(1, Placing::Look);
-    Result<CacheState> fresh = session.kind().query(session.state(), session.ticker(call).rules(session.state()), call);
-    if (!fresh) return fresh.error();
-    session.refine(fresh.take());
+    session.refine(KV_TRY(session.kind().query(session.state(), session.ticker(call).rules(session.state()), call)));
     return ok();
   });
 }
 
 Result<Drift> measureDrift(Session& session) {
-  if (Status fresh = refreshLogits(session); !fresh) return fresh.error();
-  Result<Drift> measured = session.look([&](CallContext& call) { return session.kind().drift(session.state(), call); });
-  if (!measured) return measured;
-  session.measured().drift = *measured;
+  KV_TRY(refreshLogits(session));
+  Drift measured = KV_TRY(session.look([&](CallContext& call) { return session.kind().drift(session.state(), call); }));
+  session.measured().drift = measured;
   session.publish();
   return measured;
 }
 
 Result<Quantisation> measureQuantisation(Session& session, const RowTypes& types) {
-  if (Status can = ready(session, Capability::QuantisationError, "quantisation was not measured"); !can)
-    return can.error();
+  KV_TRY(ready(session, Capability::QuantisationError, "quantisation was not measured"));
   RebuildInput input = inputOf(session);
   input.types = types;
   Result<Quantisation> measured = kvlab::measureQuantisation(input, session.parts().store, session.progress());
@@ -57,29 +53,74 @@ Result<Quantisation> measureQuantisation(Session& session, const RowTypes& types
 }
 
 Result<Lifespans> recordLifespans(Session& session, const LifespanRules& rules) {
-  if (Status can = ready(session, Capability::KeyLifespans, "no lifespans were recorded"); !can) return can.error();
+  KV_TRY(ready(session, Capability::KeyLifespans, "no lifespans were recorded"));
   const RebuildInput input{session.state(), session.transformer(), session.parts().faults};
   Result<Lifespans> recorded = kvlab::recordLifespans(input, session.parts().store, rules, session.progress());
   if (recorded) recorded->model = modelFingerprint(session.model());
   return recorded;
 }
 
+namespace {
+
+/// The score that the gate of a head gave each token of the context; NaN where the gate was not evaluated.
+std::vector<float> predictedOf(const CacheState& state, const Column<float>& scores, std::size_t head,
+                               std::size_t heads) {
+  std::vector<float> out;
+  for (const LedgerId id : state.context) {
+    const std::size_t from = static_cast<std::size_t>(id.value()) * heads;
+    out.push_back(from + heads <= scores.size() ? scores[from + head] : std::numeric_limits<float>::quiet_NaN());
+  }
+  return out;
+}
+
+std::vector<HeadLifespans> layerOf(const CacheState& state, const Column<float>& scores, const LayerLifespans& found,
+                                   std::size_t heads, std::size_t points) {
+  std::vector<HeadLifespans> out;
+  const auto rows = static_cast<std::size_t>(state.length());
+  bool any = false;
+  for (std::size_t head = 0; head < heads; ++head) {
+    out.push_back(headLifespans(predictedOf(state, scores, head, heads),
+                                std::span(found.label).subspan(head * rows, rows),
+                                std::span(found.censored).subspan(head * rows, rows), points));
+    any = any || out.back().rows > 0;
+  }
+  if (!any) out.clear();
+  return out;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const LifespanView>> measureLifespans(Session& session, std::size_t points) {
+  KV_TRY(session.usable());
+  const CacheState& state = session.state();
+  if (state.gateScores.empty())
+    return Error("no_gates", "no lifespans were measured", "no gate has predicted any",
+                 "give a layer the policy smartkv, then prompt or step");
+  const LifespanRules rules{.keys = false};
+  const Lifespans found = KV_TRY(recordLifespans(session, rules));
+  const std::shared_ptr<const LifespanView>& last = session.watching().lifespans;
+  LifespanView view{last ? last->serial + 1 : 1, state.tick, found.rows, rules.threshold, {}};
+  const auto heads = static_cast<std::size_t>(found.kvHeads);
+  for (std::size_t layer = 0; layer < found.layers.size(); ++layer)
+    view.layers.push_back(layer < state.gateScores.size()
+                              ? layerOf(state, state.gateScores[layer], found.layers[layer], heads, points)
+                              : std::vector<HeadLifespans>());
+  session.watching().lifespans = std::make_shared<const LifespanView>(std::move(view));
+  return session.watching().lifespans;
+}
+
 Result<std::vector<std::vector<float>>> attentionPerHead(Session& session, CacheLayer layer) {
   std::vector<std::vector<float>> out;
   const CacheState& state = session.state();
   if (state.length() == 0) return out;
-  if (Status can =
-          session.kind().allows(session.parts(), Capability::HeadAttention, "attention by head was not measured");
-      !can)
-    return can.error();
-  Result<CacheState> seen = session.look([&](CallContext& call) {
+  KV_TRY(session.kind().allows(session.parts(), Capability::HeadAttention, "attention by head was not measured"));
+  const CacheState seen = KV_TRY(session.look([&](CallContext& call) {
     call.makeRoom(1, Placing::Look);
     TransactionRules rules = session.ticker(call).rules(state);
     rules.wanted.newestPerHead = InLayers::All;
     return session.kind().query(state, rules, call);
-  });
-  if (!seen) return seen.error();
-  const std::vector<float>& all = seen->attention->perHead[at(layer)];
+  }));
+  const std::vector<float>& all = seen.attention->perHead[at(layer)];
   const std::size_t rows = state.map(layer).size();
   for (int head = 0; head < session.model().config().heads / session.cacheLayers().perLayer; ++head) {
     const auto begin = all.begin() + static_cast<std::ptrdiff_t>(at(head) * (rows + 1));
@@ -108,12 +149,28 @@ std::string textOf(const Session& session, LedgerId id) {
   return session.model().tokenizer().tokenText(session.state().ledger[id].token);
 }
 
+void setFuture(Session& session, std::shared_ptr<const FutureMass> future) {
+  if (!session.state().policy) return;
+  PolicyState next = *session.state().policy;
+  next.future = std::move(future);
+  CacheState state = session.state();
+  state.policy = std::make_shared<const PolicyState>(std::move(next));
+  session.refine(std::move(state));
+}
+
+std::vector<float> scoresOf(const CacheState& state, CacheLayer layer) {
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+  const ResidencyView& map = state.map(layer);
+  if (!state.policy) return std::vector<float>(map.size(), kNone);
+  return alignedWith(map, state.policy->layers[at(layer)].scores, 1, kNone);
+}
+
 namespace {
 
 Status doorOpen(const Session& session, const char* what) {
   if (session.parts().manifest.faults) return ok();
-  return Error{"door_closed", what, "the fault drill is closed", "open the session with \"faults\": true", std::nullopt,
-               "faults",      false};
+  return Error("door_closed", what, "the fault drill is closed", "open the session with \"faults\": true", "faults",
+               false);
 }
 
 }  // namespace
@@ -124,8 +181,8 @@ Status plantBug(Session& session, const std::string& name) {
   if (!bug && !name.empty()) {
     std::string all;
     for (const BugKind& one : bugKinds()) all.append(all.empty() ? "" : ", ").append(one.name);
-    return Error("bad_bug", "the bug was not planted", name + " is not one of " + all, "choose one of these",
-                 std::nullopt, "name", name);
+    return Error("bad_bug", "the bug was not planted", name + " is not one of " + all, "choose one of these", "name",
+                 name);
   }
   SessionParts& parts = session.parts();
   parts.faults.plant(bug);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures a session: fresh logits, attention, drift, quantisation error, lifespans, exactness, state hash. Also the
-// fault drill, which damages it. Only fault() adds an entry to the history. Engine thread.
+// Measures a session: fresh logits, attention, drift, quantisation error, lifespans, scores of policies, exactness,
+// state hash. Also the fault drill, which damages it. Only fault() adds an entry to the history. Engine thread.
 #pragma once
 #include "core/analysis/lifespans.h"
 #include "core/session/session.h"
@@ -26,6 +26,11 @@ Result<std::vector<std::vector<float>>> attentionPerHead(Session& session, Cache
 void keepAttention(Session& session);
 /// The same for the next ticks only.
 void keepAttentionForNow(Session& session);
+/// Scores that the policy of a cache layer last gave its rows, [rows]; NaN for rows it did not score.
+std::vector<float> scoresOf(const CacheState& state, CacheLayer layer);
+/// Sets the future attention mass that the oracle policy uses where its spec names no record. It serves from the next
+/// tick on; no commit is made.
+void setFuture(Session& session, std::shared_ptr<const FutureMass> future);
 const ExactnessMap& exactnessMap(const Session& session);
 std::string stateHash(const Session& session);
 std::string textOf(const Session& session, LedgerId id);

@@ -2,7 +2,6 @@
 // Tables of rows: those of a layer, and those of the ledger.
 #include <algorithm>
 
-#include "core/session/policies.h"
 #include "core/session/truth.h"
 #include "core/tables/tables.h"
 #include "core/verbs/replies.h"

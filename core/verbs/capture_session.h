@@ -79,15 +79,7 @@ std::string captureHash(const CacheState& state, const CacheStore& store);
 /// True for a record whose hash costs little beside its command.
 bool hashIsDue(std::uint64_t record, const CacheState& state, const CacheStore& store);
 
-// Notes, breakpoints, watches and pending actions of a session as records of its captures, and back.
-
-/// The records for a file that has the commands up to the entry `tip` of the current branch: a note stands behind the
-/// command that made its state.
-std::vector<CaptureAside> asidesOf(const Session& session, int tip);
 /// Changes of notes, breakpoints, watches and pending actions since the mark.
 CaptureAside asideSince(const Session& session, const CaptureMark& mark);
-/// Applies the record to a session, which has done the commands before the record. Error: bad_capture, with the
-/// place of the record in `path`.
-Status restoreAside(Session& session, const CaptureAside& aside, const std::string& path);
 
 }  // namespace kvlab

@@ -35,12 +35,12 @@ std::vector<TokenId> contextTokens(const Session& session) {
 
 Error differs(const std::string& live, const std::string& wanted) {
   const auto [a, b] = std::mismatch(live.begin(), live.end(), wanted.begin(), wanted.end());
-  Error error{
+  Error error(
       "chat_differs", "the context is not the beginning of this conversation",
       "they differ from byte " + std::to_string(a - live.begin()) + " on",
       "give the replies as the model wrote them, set more to add messages behind whatever the context holds, or "
       "start with an empty context",
-      "messages"};
+      "messages");
   error.value = {{"context", live.substr(static_cast<std::size_t>(a - live.begin()), 40)},
                  {"conversation", wanted.substr(static_cast<std::size_t>(b - wanted.begin()), 40)}};
   return error;

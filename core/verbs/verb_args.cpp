@@ -53,8 +53,7 @@ bool VerbArgs::has(const char* field) const {
 const json& VerbArgs::valueOf(const char* field) const {
   static const json kNone;
   if (has(field)) return m_args[field];
-  const auto found =
-      std::find_if(m_table.begin(), m_table.end(), [&](const ArgInfo& arg) { return arg.name == field; });
+  const auto found = std::ranges::find(m_table, field, &ArgInfo::name);
   return found == m_table.end() ? kNone : found->otherwise;
 }
 

@@ -140,10 +140,9 @@ Result<json> execute(Session& session, const std::string& name, const json& give
 
 Result<std::unique_ptr<Session>> openSession(const Manifest& manifest, const std::string& resources,
                                              const Progress& progress) {
-  Result<std::unique_ptr<Session>> session = Session::open(manifest, resources, progress);
-  if (!session) return session;
-  (*session)->history().setExecute(execute);
-  (*session)->history().setKindOf(kindOf);
+  std::unique_ptr<Session> session = KV_TRY(Session::open(manifest, resources, progress));
+  session->history().setExecute(execute);
+  session->history().setKindOf(kindOf);
   return session;
 }
 

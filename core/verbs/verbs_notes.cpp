@@ -15,10 +15,8 @@ Error noNote(std::int64_t id, const std::string& what) {
 }
 
 json listOf(const Session& session) {
-  json out = json::array();
-  if (const NoteList all = session.notes().views(session.timeline()))
-    for (const NoteView& one : *all) out.push_back(toJson(one));
-  return out;
+  const NoteList all = session.notes().views(session.timeline());
+  return all ? listJson(*all) : json::array();
 }
 
 /// The note as readers see it.

@@ -9,7 +9,6 @@
 #include "core/session/edit_words.h"
 #include "core/session/knock_out.h"
 #include "core/session/observe.h"
-#include "core/session/policies.h"
 #include "core/session/row_story.h"
 #include "core/session/row_values.h"
 #include "core/session/truth.h"
@@ -40,24 +39,17 @@ Result<json> logits(Session& session, VerbArgs&) {
   return json(*session.state().logits);
 }
 
-template <class Number>
-json numbers(const std::vector<Number>& values) {
-  json out = json::array();
-  for (const Number value : values) out.push_back(finite(value));
-  return out;
-}
-
 Result<json> driftVerb(Session& session, VerbArgs& in) {
   const bool rows = in.flag("rows");
   Drift drift = KV_TRY(measureDrift(session));
   json worst = nullptr;
   if (drift.worstLayer)
     worst = {{"layer", session.cacheLayers().layerOf(*drift.worstLayer).value()}, {"index", drift.worstPosition}};
-  json out{{"k", numbers(drift.k)}, {"v", numbers(drift.v)}, {"kl", finite(drift.kl)}, {"worst", worst}};
+  json out{{"k", finiteList(drift.k)}, {"v", finiteList(drift.v)}, {"kl", finite(drift.kl)}, {"worst", worst}};
   if (rows)
     for (std::size_t layer = 0; layer < drift.kRows.size(); ++layer) {
-      out["kRows"].push_back(numbers(drift.kRows[layer]));
-      out["vRows"].push_back(numbers(drift.vRows[layer]));
+      out["kRows"].push_back(finiteList(drift.kRows[layer]));
+      out["vRows"].push_back(finiteList(drift.vRows[layer]));
     }
   return out;
 }

@@ -139,9 +139,7 @@ Result<json> applyVerb(Session& session, VerbArgs&) { return single(apply(sessio
 Result<json> runVerb(Session& session, VerbArgs& in) {
   const RunOutcome out =
       run(session, static_cast<int>(in.integer("maxTicks")), static_cast<std::size_t>(in.integer("reports")));
-  json reports = json::array();
-  for (const TickReport& report : out.reports) reports.push_back(toJson(report));
-  return json{{"ticks", reports}, {"count", out.count}, {"stoppedBy", out.stoppedBy}};
+  return json{{"ticks", listJson(out.reports)}, {"count", out.count}, {"stoppedBy", out.stoppedBy}};
 }
 
 Result<json> injectVerb(Session& session, VerbArgs& in) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verbs of watches.
+#include "core/api/json_values.h"
 #include "core/session/observe.h"
 #include "core/session/watches.h"
 #include "core/verbs/verb_args.h"
@@ -11,10 +12,8 @@ namespace {
 using nlohmann::json;
 
 json watchesOf(const Session& session) {
-  json out = json::array();
-  if (const auto views = session.watches().views())
-    for (const WatchView& one : *views) out.push_back(toJson(one));
-  return out;
+  const auto views = session.watches().views();
+  return views ? listJson(*views) : json::array();
 }
 
 Result<json> addWatch(Session& session, VerbArgs& in) {

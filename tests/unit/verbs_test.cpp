@@ -8,13 +8,14 @@
 
 #include "core/api/guarded.h"
 #include "core/api/texts.h"
-#include "core/kinds/wlod/verbs/wlod_session.h"
+#include "core/kinds/wlod/wlod.h"
 #include "core/lanes/lane_verbs.h"
 #include "core/lanes/session_holder.h"
 #include "core/policy/policy.h"
 #include "core/session/truth.h"
 #include "core/verbs/capture_session.h"
 #include "core/verbs/verb_args.h"
+#include "core/verbs/verbs.h"
 #include "support/runner.h"
 
 using namespace kvlab;

@@ -2,10 +2,13 @@
 #include "core/kinds/plain/plain_kind.h"
 
 #include <algorithm>
+#include <limits>
+#include <span>
 
 #include "core/model/decoder/frequencies.h"
 #include "core/parts/reviser.h"
 #include "core/parts/storage_plan.h"
+#include "core/policy/brightness.h"
 
 namespace kvlab {
 namespace {
@@ -14,11 +17,66 @@ bool cachePhases(const SessionParts& parts) { return parts.manifest.position == 
 
 Status checkPhases(const EditPlan& plan, std::int32_t maxPhases) {
   if (plan.phases.empty() || plan.phases.back() < maxPhases) return ok();
-  return Error{
+  return Error(
       "no_phase_room", "the edit was refused",
       "phase " + std::to_string(plan.phases.back()) + " is above the last one, " + std::to_string(maxPhases - 1),
-      "rebuild in position mode context, or raise capacity"};
+      "rebuild in position mode context, or raise capacity");
 }
+
+/// [length] marks positions that the user's actions refer to, also where they need the room that culling makes.
+std::vector<bool> takenBy(const CacheState& state, const SessionParts& parts, std::vector<Action> users) {
+  std::vector<bool> taken(state.context.size(), false);
+  PlanRules rules = planRules(parts, Source::User);
+  rules.capacity = std::numeric_limits<std::int32_t>::max();
+  CacheState roomy = state;
+  for (LayerGroup& group : roomy.groups) group.capacity = std::numeric_limits<std::int32_t>::max();
+  const Result<EditPlan> plan = planEdit(roomy, rules, std::move(users));
+  if (!plan) return taken;
+  for (Position p : plan->removed) taken[at(p.value())] = true;
+  // An insert must not land inside a removed run.
+  for (const PlannedAction& detail : plan->details)
+    for (std::int32_t p = detail.anchor.value() - 1; p <= detail.anchor.value(); ++p)
+      if (p >= 0 && p < state.length()) taken[at(p)] = true;
+  for (const PlannedEviction& eviction : plan->evictions)
+    for (LedgerId id : eviction.ledger)
+      taken[at(std::find(state.context.begin(), state.context.end(), id) - state.context.begin())] = true;
+  return taken;
+}
+
+CullDeed decided(const CacheState& observed, std::span<const Action> users, CallContext& call) {
+  const BrightnessSettings& rules = call.parts.manifest.brightness;
+  CullDeed deed{.target = rules.target, .minCosine = rules.minCosine, .brightness = observed.brightness};
+  const int count = cullCount(observed.length(), rules.target);
+  if (count == 0) return deed;
+  deed.touched = takenBy(observed, call.parts, {users.begin(), users.end()});
+  const auto isTaken = [&](Position p) { return static_cast<bool>(deed.touched[at(p.value())]); };
+  for (const Position p : dimmestPairs(observed, count, isTaken)) {
+    const std::size_t i = at(p.value());
+    const TokenId a = observed.ledger[observed.context[i]].token, b = observed.ledger[observed.context[i + 1]].token;
+    deed.pairs.push_back({p,
+                          call.parts.compressor->replacement(a, observed.brightness[i], b, observed.brightness[i + 1],
+                                                             rules.minCosine)});
+  }
+  return deed;
+}
+
+/// Brightness culling: a tick that generates replaces the dimmest pairs of tokens until the target is met. It skips
+/// tokens that the user's own actions refer to. semantics.md, section 4.
+class Culling : public Reviser {
+ public:
+  Status before(CacheState& observed, TickPart& part, CallContext& call) const override {
+    const Manifest& m = call.parts.manifest;
+    if (!part.generates || part.earlier || m.brightness.compressor != "nearest" || !m.probes) return ok();
+    CullDeed deed = decided(observed, std::span(part.actions).first(part.actions.size() - 1), call);
+    std::vector<Action> culls;
+    for (const CulledPair& pair : deed.pairs)
+      if (pair.token) culls.push_back(ReplacePair{pair.first, Position(pair.first.value() + 1), {*pair.token}});
+    // Before the action that adds the new token.
+    part.actions.insert(part.actions.end() - 1, culls.begin(), culls.end());
+    if (CommitDeeds& deeds = call.parts.store.deeds(); deeds.wanted()) deeds.cull(std::move(deed));
+    return ok();
+  }
+};
 
 }  // namespace
 
@@ -42,13 +100,9 @@ void PlainKind::start(const SessionParts& parts, CacheState& state) const { stat
 
 Status PlainKind::allows(const SessionParts& parts, Capability capability, const char* what) const {
   if (capability != Capability::QuantisationError || !parts.cacheLayers.byHead()) return ok();
-  return Error{"unsupported",
-               what,
+  return Error("unsupported", what,
                "this needs rows that all KV heads share, and the session's residency is by KV head",
-               "use a session with residency layer",
-               std::nullopt,
-               "residency",
-               "kv_head"};
+               "use a session with residency layer", "residency", "kv_head");
 }
 
 std::vector<std::unique_ptr<Reviser>> PlainKind::revisers() const {
@@ -132,10 +186,8 @@ ExactnessMap PlainKind::exactness(const SessionParts& parts, const CacheState& s
 }
 
 KindInfo plainKind() {
-  KindInfo out;
-  out.serves = [](const Manifest& manifest) { return !manifest.wlod; };
-  out.make = []() -> std::unique_ptr<CacheKind> { return std::make_unique<PlainKind>(); };
-  return out;
+  return {.serves = [](const Manifest& manifest) { return !manifest.wlod; },
+          .make = []() -> std::unique_ptr<CacheKind> { return std::make_unique<PlainKind>(); }};
 }
 
 }  // namespace kvlab

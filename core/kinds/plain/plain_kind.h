@@ -26,11 +26,4 @@ class PlainKind : public CacheKind {
 /// Serves manifests without settings of another kind.
 KindInfo plainKind();
 
-/// Brightness culling: a tick that generates replaces the dimmest pairs of tokens until the target is met. It skips
-/// tokens that the user's own actions refer to. semantics.md, section 4.
-class Culling : public Reviser {
- public:
-  Status before(CacheState& observed, TickPart& part, CallContext& call) const override;
-};
-
 }  // namespace kvlab

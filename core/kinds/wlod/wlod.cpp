@@ -3,7 +3,6 @@
 
 #include "core/kinds/wlod/check/wlod_checks.h"
 #include "core/kinds/wlod/kind/wlod_kind.h"
-#include "core/kinds/wlod/verbs/wlod_session.h"
 
 namespace kvlab {
 
@@ -14,13 +13,11 @@ KindInfo wlodKind() {
       {"wlod_rows", "wLOD rows, maps and phases follow the working context; nothing clean hangs on anything dirty",
        &checkWlodRows, Of::State, Cheap::Part},
   };
-  KindInfo out;
-  out.serves = [](const Manifest& manifest) { return manifest.wlod.has_value(); };
-  out.make = []() -> std::unique_ptr<CacheKind> { return std::make_unique<WlodKind>(); };
-  out.fileKey = "wlod";
-  out.verbs = &wlodVerbs;
-  out.invariants = kInvariants;
-  return out;
+  return {.serves = [](const Manifest& manifest) { return manifest.wlod.has_value(); },
+          .make = []() -> std::unique_ptr<CacheKind> { return std::make_unique<WlodKind>(); },
+          .fileKey = "wlod",
+          .verbs = &wlodVerbs,
+          .invariants = kInvariants};
 }
 
 }  // namespace kvlab

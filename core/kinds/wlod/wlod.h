@@ -7,5 +7,7 @@ namespace kvlab {
 
 /// Serves manifests with settings of wLOD.
 KindInfo wlodKind();
+/// verbs_wlod.cpp
+std::span<const Verb> wlodVerbs();
 
 }  // namespace kvlab

@@ -34,11 +34,11 @@ class Pyramid {
 }  // namespace
 
 std::vector<std::int32_t> WlodGiven::seenBy(std::size_t own, int window) const {
-  const Pyramid pyramid(m_rows[own], m_pyramid);
+  const Pyramid pyramid(m_rows[own], m_rules.pyramid);
   const std::int32_t phase = m_rows[own].node.phase();
   std::vector<std::int32_t> out;
   for (std::size_t row = 0; row < own; ++row) {
-    const bool seen = m_attention == WlodAttention::Flat || pyramid.sees(m_rows[row]);
+    const bool seen = m_rules.attention == WlodAttention::Flat || pyramid.sees(m_rows[row]);
     if (seen && !lacks(row) && (window == 0 || phase - m_rows[row].node.phase() < window))
       out.push_back(static_cast<std::int32_t>(row));
   }

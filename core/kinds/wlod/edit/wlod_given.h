@@ -11,23 +11,17 @@ namespace kvlab {
 class WlodGiven : public GivenRows {
  public:
   WlodGiven(const WlodState& state, Column<Slot> places, std::vector<bool> absent)
-      : GivenRows(state.ledger, std::move(places), std::move(absent)),
-        m_rows(state.rows),
-        m_attention(state.rules.attention),
-        m_pyramid(state.rules.pyramid),
-        m_sigma(state.rules.sigma) {}
+      : GivenRows(state.ledger, std::move(places), std::move(absent)), m_rows(state.rows), m_rules(state.rules) {}
 
   double phaseOf(std::size_t row) const override { return m_rows[row].node.phase(); }
-  double blurOf(std::size_t row) const override { return kvlab::blurOf(m_rows[row].node, m_sigma); }
+  double blurOf(std::size_t row) const override { return m_rules.blurOf(m_rows[row].node); }
   std::string nameOf(std::size_t row) const override { return m_rows[row].node.text(); }
   /// Ascending before the row itself.
   std::vector<std::int32_t> seenBy(std::size_t own, int window) const override;
 
  private:
   const Column<WlodRow> m_rows;
-  const WlodAttention m_attention;
-  const PyramidRules m_pyramid;
-  const double m_sigma;
+  const WlodRules m_rules;
 };
 
 }  // namespace kvlab

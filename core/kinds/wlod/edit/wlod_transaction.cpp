@@ -49,6 +49,14 @@ std::int64_t pairsOf(const WlodState& state, std::int32_t from) {
 
 }  // namespace
 
+std::vector<float> embeddingOf(const Model& model, TokenId token) {
+  TensorView row = model.embed();
+  const std::int64_t width = row.shape[1];
+  row.data = static_cast<const std::byte*>(row.data) + token.value() * kernels::dtypeRowBytes(row.dtype, width);
+  row.shape = {width};
+  return widened(row);
+}
+
 /// One run: its inputs and its results so far.
 struct WlodTransaction::Work {
   const CacheState& state;
@@ -179,19 +187,15 @@ void WlodTransaction::spliceTree(Work& work) {
     work.out.state.tree.replace(one.moment, newToken(work, one.token, Source::Replacement, one.moment.value()));
   if (work.plan->tailChanges || work.plan->added) spliceTail(work);
   auto scope = work.trace.scope("gists");
-  const TensorView& table = m_transformer.model().embed();
-  const auto scale = static_cast<float>(m_transformer.model().config().embeddingScale);
+  const Model& model = m_transformer.model();
+  const auto scale = static_cast<float>(model.config().embeddingScale);
   const MegaContext tree = work.out.state.tree;
   work.out.gists = tree.dirty();
   work.out.state.tree.refresh(m_net, [&](Moments moments, float* to) {
-    const std::int64_t width = table.shape[1];
+    const std::int64_t width = model.config().hidden;
     for (std::int32_t t = moments.begin; t < moments.end; ++t, to += width) {
-      TensorView row = table;
-      row.data = static_cast<const std::byte*>(table.data) +
-          work.out.ledger[tree.token(Moment(t))].token.value() * kernels::dtypeRowBytes(table.dtype, width);
-      row.shape = {width};
-      const std::vector<float> values = widened(row);
-      std::ranges::transform(values, to, [&](float x) { return x * scale; });
+      const TokenId token = work.out.ledger[tree.token(Moment(t))].token;
+      std::ranges::transform(embeddingOf(model, token), to, [&](float x) { return x * scale; });
     }
   });
 }
@@ -509,10 +513,8 @@ Status WlodTransaction::compute(Work& work, const Progress& progress) {
   job.wanted = work.wanted | Wanted{.logits = true, .newest = InLayers::All};
   job.sumsFrom = work.state.ledger.nextId();
   const auto start = Trace::Clock::now();
-  Result<WlodResult> result = computeWlodRows(m_transformer, m_store, m_faults, job, progress);
-  if (!result) return result.error();
+  out.result = KV_TRY(computeWlodRows(m_transformer, m_store, m_faults, job, progress));
   out.us = std::chrono::duration<double, std::micro>(Trace::Clock::now() - start).count();
-  out.result = result.take();
   out.rows = work.rows;
   scope.bytes(out.result.bytes);
   return ok();

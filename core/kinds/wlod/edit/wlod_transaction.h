@@ -30,6 +30,9 @@ struct WlodApplied {
   double us = 0;                // microseconds of the pass
 };
 
+/// The embedding of a token as the model stores it, widened.
+std::vector<float> embeddingOf(const Model& model, TokenId token);
+
 struct WlodMirrorRules;
 
 class WlodTransaction {

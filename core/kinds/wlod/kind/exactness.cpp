@@ -104,7 +104,7 @@ class CoveredVerdicts {
 
 }  // namespace
 
-ExactnessMap wlodExactness(const CacheState& state) {
+ExactnessMap WlodKind::exactness(const SessionParts&, const CacheState& state) const {
   return state.edited ? CoveredVerdicts(state).run() : staleRows(state);
 }
 

@@ -12,7 +12,7 @@ namespace kvlab {
 namespace {
 
 Error refused(const char* code, std::string why, const char* remedy, const char* field, nlohmann::json value) {
-  return {code, "wLOD was refused", std::move(why), remedy, std::nullopt, field, std::move(value)};
+  return {code, "wLOD was refused", std::move(why), remedy, field, std::move(value)};
 }
 
 /// Error if a network was trained for another model.
@@ -64,13 +64,8 @@ Result<Lens> lensFor(const SessionParts& parts, const WlodSettings& wanted) {
 Status wlodPossible(const SessionParts& parts) {
   const Manifest& m = parts.manifest;
   const auto refuse = [](const char* key, const nlohmann::json& value, const char* why) {
-    return Error{"bad_manifest",
-                 "wLOD was refused",
-                 std::string(key) + " " + why,
-                 "omit the key, or open the session without wlod",
-                 std::nullopt,
-                 key,
-                 value};
+    return Error("bad_manifest", "wLOD was refused", std::string(key) + " " + why,
+                 "omit the key, or open the session without wlod", key, value);
   };
   if (m.capacity) return refuse("capacity", m.capacity, "is set by wlod.budget in a wLOD session");
   if (m.position != PositionMode::Context)

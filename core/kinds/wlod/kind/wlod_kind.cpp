@@ -98,7 +98,7 @@ void WlodKind::share(const Manifest& wanted, const CacheKind& other) {
 }
 
 Status WlodKind::open(const SessionParts& parts) {
-  if (Status possible = wlodPossible(parts); !possible) return possible;
+  KV_TRY(wlodPossible(parts));
   m_settings = *parts.manifest.wlod;
   if (m_parts) return ok();  // shared from another session
   m_parts = KV_TRY(openWlod(parts, m_settings));
@@ -116,13 +116,8 @@ void WlodKind::start(const SessionParts& parts, CacheState& state) const {
 
 Status WlodKind::allows(const SessionParts&, Capability capability, const char* what) const {
   if (capability == Capability::Import || capability == Capability::Policies) return ok();
-  return Error{"unsupported",
-               what,
-               "the rows of a wLOD session belong to its tree",
-               "use a session without wlod",
-               std::nullopt,
-               "wlod",
-               nullptr};
+  return Error("unsupported", what, "the rows of a wLOD session belong to its tree", "use a session without wlod",
+               "wlod", nullptr);
 }
 
 std::shared_ptr<const KindFile> WlodKind::file(const CacheState& state) const {
@@ -178,14 +173,10 @@ Result<Applied> WlodKind::apply(const CacheState& observed, TickPart& part, Call
   }();
   if (!plan) return plan.error();
   if (plan->context.length() >= call.parts.maxPhases)
-    return Error{"no_phase_room",
-                 "the edit was refused",
+    return Error("no_phase_room", "the edit was refused",
                  "the time line would be " + std::to_string(plan->context.length()) +
                      " moments long, and it has room for " + std::to_string(call.parts.maxPhases - 1),
-                 "open the session with larger wlod.moments",
-                 std::nullopt,
-                 "moments",
-                 plan->context.length()};
+                 "open the session with larger wlod.moments", "moments", plan->context.length());
   auto scope = call.trace.scope("apply");
   const bool appends = plan->earliest >= before.tree.length();
   const Tick tick(observed.tick.value() + 1);
@@ -245,8 +236,8 @@ Result<WlodApplied> WlodKind::rebuilt(const CacheState& state, CallContext& call
 Result<Rebuilt> WlodKind::rebuild(const CacheState& state, CallContext& call) {
   // A rollback restores rows in slots that a rebuild would free. Lost rows cannot come back anyway.
   if (wlodIn(state).draft && !call.parts.store.log().spoilt() && !comesBack(*wlodIn(state).draft->before, call.parts))
-    return Error{"speculating", "nothing was rebuilt", "a speculative span is open, and earlier rows must not change",
-                 "accept it or roll it back first"};
+    return Error("speculating", "nothing was rebuilt", "a speculative span is open, and earlier rows must not change",
+                 "accept it or roll it back first");
   Result<WlodApplied> made = rebuilt(state, call);
   if (!made && made.error().code == "fault") made = rebuilt(state, call);
   Rebuilt out;
@@ -280,8 +271,7 @@ Result<RowPair> WlodKind::rebuiltRow(const CacheState& state, CacheLayer layer, 
 }
 
 Result<Drift> WlodKind::drift(const CacheState& state, CallContext& call) {
-  Result<WlodApplied> anew = rebuilt(state, call);
-  if (!anew) return anew.error();
+  const WlodApplied anew = KV_TRY(rebuilt(state, call));
   CacheStore& store = call.parts.store;
   DriftMeter meter(state.length());
   for (const CacheLayer layer : store.layers()) {
@@ -289,10 +279,10 @@ Result<Drift> WlodKind::drift(const CacheState& state, CallContext& call) {
     std::vector<std::int32_t> records, positions;
     std::size_t index = at(map.first);
     std::int32_t position = 0;
-    for (std::size_t row = 0; row < anew->state.rows.size(); ++row) {
-      if (!anew->state.rows[row].entry) continue;
-      if (index < map.size() && map.ledger[index] == anew->state.ledger[row]) {
-        records.push_back(anew->slots[at(layer)][row].value());
+    for (std::size_t row = 0; row < anew.state.rows.size(); ++row) {
+      if (!anew.state.rows[row].entry) continue;
+      if (index < map.size() && map.ledger[index] == anew.state.ledger[row]) {
+        records.push_back(anew.slots[at(layer)][row].value());
         positions.push_back(position);
         ++index;
       }
@@ -302,13 +292,11 @@ Result<Drift> WlodKind::drift(const CacheState& state, CallContext& call) {
   }
   std::span<const float> logits;
   if (state.logits) logits = *state.logits;
-  Drift out = std::move(meter).finish(anew->result.logits, logits);
-  store.release(anew->added);
+  Drift out = std::move(meter).finish(anew.result.logits, logits);
+  store.release(anew.added);
   call.parts.layouts.backTo(store, state);
   return out;
 }
-
-ExactnessMap WlodKind::exactness(const SessionParts&, const CacheState& state) const { return wlodExactness(state); }
 
 std::string WlodKind::notice() const { return gistNotice(*m_parts->gists); }
 

@@ -31,6 +31,8 @@ class WlodKind : public CacheKind {
   Result<Rebuilt> rebuild(const CacheState& state, CallContext& call) override;
   Result<RowPair> rebuiltRow(const CacheState& state, CacheLayer layer, LedgerId id, CallContext& call) override;
   Result<Drift> drift(const CacheState& state, CallContext& call) override;
+  /// As long as no row has left a layer, all rows are exact but those that a file brought, those that `selective` left
+  /// as they were, and all rows after these. semantics.md, section 9.
   ExactnessMap exactness(const SessionParts& parts, const CacheState& state) const override;
   std::string notice() const override;
   void describe(const CacheState& state, Snapshot& snapshot) const override;
@@ -56,11 +58,5 @@ class WlodKind : public CacheKind {
 Status wlodPossible(const SessionParts& parts);
 /// Loads the gist network and the lens. Errors: bad_manifest, bad_gist_net, those of the files.
 Result<WlodParts> openWlod(const SessionParts& parts, const WlodSettings& settings);
-
-// Exactness labels of a wLOD session. As long as no row has left a layer, all rows are exact but those that a file
-// brought, those that `selective` left as they were, and all rows after these. semantics.md, section 9. Pure; engine
-// thread.
-
-ExactnessMap wlodExactness(const CacheState& state);
 
 }  // namespace kvlab

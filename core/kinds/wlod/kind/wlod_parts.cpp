@@ -7,19 +7,6 @@
 #include "core/kinds/wlod/tree/gist_net.h"
 
 namespace kvlab {
-namespace {
-
-/// Appends the embedding of a token.
-void addEmbedding(const Model& model, TokenId token, std::vector<float>& out) {
-  TensorView row = model.embed();
-  const std::int64_t width = row.shape[1];
-  row.data = static_cast<const std::byte*>(row.data) + token.value() * kernels::dtypeRowBytes(row.dtype, width);
-  row.shape = {width};
-  const std::vector<float> values = widened(row);
-  out.insert(out.end(), values.begin(), values.end());
-}
-
-}  // namespace
 
 WlodRatios ratiosOf(const WlodState& state, int layers) {
   WlodRatios out;
@@ -79,20 +66,69 @@ std::vector<double> WlodParts::foreseen(const CacheState& state, const Model& mo
   if (!lens.net) return {};
   const WlodState& wlod = wlodIn(state);
   std::vector<float> entries, tail;
+  const auto add = [](std::vector<float>& to, const auto& values) {
+    to.insert(to.end(), values.begin(), values.end());
+  };
   for (std::size_t i = 0; i < state.context.size(); ++i) {
     const TreeNode node = wlod.context.entries()[i];
-    if (node.level == 0) addEmbedding(model, state.ledger[state.context[i]].token, entries);
-    else std::ranges::copy(wlod.tree.gist(node), std::back_inserter(entries));
+    if (node.level == 0) add(entries, embeddingOf(model, state.ledger[state.context[i]].token));
+    else add(entries, wlod.tree.gist(node));
   }
   const auto length = wlod.tree.length();
   for (auto t = std::max<std::int64_t>(0, length - lens.net->tail()); t < length; ++t)
-    addEmbedding(model, state.ledger[wlod.tree.token(Moment(static_cast<std::int32_t>(t)))].token, tail);
+    add(tail, embeddingOf(model, state.ledger[wlod.tree.token(Moment(static_cast<std::int32_t>(t)))].token));
   return lens.net->mass(wlod.context.entries().span(), length, entries, tail);
 }
 
 std::vector<double> WlodParts::scores(const WlodState& state) const {
   if (lens.name == "script") return state.scores;
   return state.mass.empty() ? std::vector<double>() : attentionScores(state.mass, lens.gain, lens.bias);
+}
+
+std::int32_t addsIn(const std::vector<Action>& actions) {
+  return static_cast<std::int32_t>(
+      std::count_if(actions.begin(), actions.end(), [](const Action& a) { return std::holds_alternative<Add>(a); }));
+}
+
+Status FocusReviser::before(CacheState& observed, TickPart& part, CallContext& call) const {
+  const WlodState& state = wlodIn(observed);
+  if (!m_settings.allocates() || state.context.cost() == 0 || state.draft || part.draft) return ok();
+  const std::int32_t adds = addsIn(part.actions);
+  const bool room = state.context.cost() + adds > state.rules.working.budget;
+  const bool due =
+      adds ? adds == 1 && part.actions.size() == 1 && state.sinceRound + 1 >= state.rules.every : part.actions.empty();
+  if (!room && !due) return ok();
+  auto scope = call.trace.scope("refocus");
+  auto next = withPins(observed);
+  if (m_parts.lens.net) next->mass = m_parts.foreseen(observed, *call.parts.model);
+  std::vector<double> scores = m_parts.scores(*next);
+  scores.resize(static_cast<std::size_t>(state.context.cost()));  // without scores all entries are equal
+  if (!room) next->context = state.context.nextRound();
+  FocusRules rules = state.rules.focus;
+  if (!room && !adds) rules.dirty = 1;  // after a prompt, edits may make any share dirty
+  Result<Refocus> round = room ? makeRoom(next->context, scores, adds, rules, next->rules.working)
+                               : refocus(next->context, scores, rules, next->rules.working);
+  if (!round && room && round.error().code == "over_budget") return ok();  // the plan starts cold or refuses the tick
+  if (!round) return round.error();
+  if (!room) next->sinceRound = -adds;  // the tokens are counted when they are added
+  round->round.tick = Tick(observed.tick.value() + 1);
+  scope.detail(std::to_string(round->edits.size()) + " of " + std::to_string(round->round.decisions.size()) +
+               " candidates");
+  next->rounds.push_back(std::make_shared<const FocusRound>(std::move(round->round)));
+  if (next->rounds.size() > WlodState::kMostRounds) next->rounds.erase(next->rounds.begin());
+  for (const LodEdit& edit : round->edits) {
+    if (edit.expand) part.actions.push_back(Expand{edit.node.id()});
+    else part.actions.push_back(Collapse{edit.node.id()});
+  }
+  observed.kind = std::move(next);
+  return ok();
+}
+
+bool FocusReviser::wantsTick(const CacheState& state, CallContext& call) const {
+  if (state.length() == 0) return false;
+  CacheState looked = state;
+  TickPart part;
+  return before(looked, part, call) && !part.actions.empty();
 }
 
 }  // namespace kvlab

@@ -18,9 +18,6 @@
 
 namespace kvlab {
 
-/// Blur of the rotation of a node, in phases; sigma: in halves of its span.
-inline double blurOf(TreeNode node, double sigma) { return node.level ? sigma * node.span() / 2 : 0; }
-
 /// Rules for attention, phases and focus. Only costs and pins change while the session is open.
 struct WlodRules {
   WlodAttention attention = WlodAttention::Flat;
@@ -34,7 +31,8 @@ struct WlodRules {
   std::int32_t every = 32;       // tokens between rounds of refocusing
   RecomputeCosts costs = {};
 
-  double blurOf(TreeNode node) const { return kvlab::blurOf(node, sigma); }
+  /// Blur of the rotation of a node, in phases.
+  double blurOf(TreeNode node) const { return node.level ? sigma * node.span() / 2 : 0; }
 };
 
 /// A speculative span: tokens from `begin` on may be rolled back.

@@ -20,10 +20,8 @@ std::string shown(double score) {
 
 Status checkScores(const WorkingContext& context, std::span<const double> scores) {
   const auto bad = [](std::string why, const nlohmann::json& value) {
-    return Error{"bad_scores",   "the scores were refused",
-                 std::move(why), "give one score per entry, each between -1 and 1",
-                 std::nullopt,   "scores",
-                 value};
+    return Error("bad_scores", "the scores were refused", std::move(why),
+                 "give one score per entry, each between -1 and 1", "scores", value);
   };
   if (scores.size() != at(context.cost()))
     return bad(std::to_string(scores.size()) + " scores for " + std::to_string(context.cost()) + " entries",
@@ -200,7 +198,7 @@ std::string tooMuch(const Allocation& allocation, const WorkingRules& working) {
 
 Result<Refocus> refocus(const WorkingContext& context, std::span<const double> scores, const FocusRules& rules,
                         const WorkingRules& working) {
-  if (Status good = checkScores(context, scores); !good) return good.error();
+  KV_TRY(checkScores(context, scores));
   std::deque<FocusCandidate> expand = expansions(context, scores, rules.expandAt),
                              collapse = collapses(context, scores, -rules.collapseAt);
   Allocation allocation(context, working);
@@ -229,7 +227,7 @@ Result<Refocus> refocus(const WorkingContext& context, std::span<const double> s
 
 Result<Refocus> makeRoom(const WorkingContext& context, std::span<const double> scores, std::int32_t entries,
                          const FocusRules& rules, const WorkingRules& working) {
-  if (Status good = checkScores(context, scores); !good) return good.error();
+  KV_TRY(checkScores(context, scores));
   WorkingRules urgent = working;
   urgent.cooldown = 0;
   WorkingContext now = context;

@@ -31,14 +31,23 @@ namespace kvlab {
 
 class GistNet {
  public:
+  GistNet(int hidden, std::string name, std::string model, std::vector<GistFigures> figures)
+      : m_hidden(hidden), m_name(std::move(name)), m_model(std::move(model)), m_figures(std::move(figures)) {}
   virtual ~GistNet() = default;
-  virtual const std::string& name() const = 0;  // "mean", or the file
+  const std::string& name() const { return m_name; }  // "mean", or the file
   /// Fingerprint of the model that the network was trained for; empty = any model.
-  virtual const std::string& model() const = 0;
+  const std::string& model() const { return m_model; }
   /// Losses with the network, by level; empty = not measured.
-  virtual const std::vector<GistFigures>& figures() const = 0;
+  const std::vector<GistFigures>& figures() const { return m_figures; }
   /// children [n, 32, hidden] of nodes of `level` -> out [n, hidden].
   virtual void gists(int level, const float* children, std::int64_t n, float* out) const = 0;
+
+ protected:
+  const std::int64_t m_hidden;
+
+ private:
+  std::string m_name, m_model;
+  std::vector<GistFigures> m_figures;
 };
 
 std::shared_ptr<const GistNet> meanGistNet(int hidden);

@@ -50,13 +50,10 @@ std::vector<double> attentionScores(std::span<const double> mass, double gain, d
 
 Result<Lens> loadLens(const std::string& path, int layers) {
   const auto bad = [&](const char* key, const std::string& why) {
-    return Error{"bad_lens",        "the lens was refused",
-                 path + ": " + why, "see core/kinds/wlod/tree/lens.h for the format",
-                 std::nullopt,      key};
+    return Error("bad_lens", "the lens was refused", path + ": " + why,
+                 "see core/kinds/wlod/tree/lens.h for the format", key);
   };
-  Result<nlohmann::json> file = readJsonFile(path, "bad_file");
-  if (!file) return file.error();
-  const nlohmann::json& json = *file;
+  const nlohmann::json json = KV_TRY(readJsonFile(path, "bad_file"));
   if (!json.is_object() || json.value("kind", nlohmann::json()) != "lens")
     return bad("kind", "the file's kind is not lens");
   Lens lens;

@@ -38,8 +38,6 @@ void MegaContext::markDirty(TreeNode node) {
   if (place == m_dirty.end() || *place != node) m_dirty.insert(place, node);
 }
 
-bool MegaContext::isDirty(TreeNode node) const { return std::binary_search(m_dirty.begin(), m_dirty.end(), node); }
-
 void MegaContext::replace(Moment t, LedgerId token) {
   m_tokens = changed(m_tokens, [&](LedgerId* values) { values[t.value()] = token; });
   for (int n = 1; n <= kTopLevel; ++n)

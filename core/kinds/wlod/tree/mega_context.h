@@ -45,7 +45,6 @@ class MegaContext {
 
   /// Gists whose content has changed since they were made, by level, then time.
   const std::vector<TreeNode>& dirty() const { return m_dirty; }
-  bool isDirty(TreeNode node) const;
   /// Writes the embeddings of the tokens of some moments as the first layer gets them, [moments, hidden].
   using Embeddings = std::function<void(Moments moments, float* out)>;
   /// Makes the dirty gists, lower level first; returns their number.

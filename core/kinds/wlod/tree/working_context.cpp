@@ -7,13 +7,8 @@ namespace kvlab {
 namespace {
 
 Error refuse(const char* code, const LodEdit& edit, std::string why, std::string remedy) {
-  return Error{code,
-               std::string(edit.expand ? "expand" : "collapse") + " was refused",
-               std::move(why),
-               std::move(remedy),
-               std::nullopt,
-               "node",
-               edit.node.id().value()};
+  return Error(code, std::string(edit.expand ? "expand" : "collapse") + " was refused", std::move(why),
+               std::move(remedy), "node", edit.node.id().value());
 }
 
 /// A column with the values [begin, begin + count) replaced.
@@ -50,13 +45,9 @@ std::optional<std::int32_t> WorkingContext::age(std::int32_t entry) const {
 
 Status WorkingContext::fits(std::int32_t entries, const WorkingRules& rules) {
   if (entries <= rules.budget) return ok();
-  return Error{"over_budget",
-               "the working context is full",
+  return Error("over_budget", "the working context is full",
                std::to_string(entries) + " entries, the budget is " + std::to_string(rules.budget),
-               "collapse blocks first, or raise wlod.budget in the manifest",
-               std::nullopt,
-               "budget",
-               rules.budget};
+               "collapse blocks first, or raise wlod.budget in the manifest", "budget", rules.budget);
 }
 
 WorkingContext WorkingContext::of(std::span<const TreeNode> entries) {
@@ -82,7 +73,7 @@ Result<WorkingContext> WorkingContext::resized(std::int32_t to, const WorkingRul
   std::vector<TreeNode> fresh;
   for (std::int32_t t = first.start; t < to; t = fresh.back().end())
     fresh.push_back({first.level == kTopLevel && t + kGistBlock <= to ? 1 : 0, t});
-  if (Status room = fits(keep + static_cast<std::int32_t>(fresh.size()), rules); !room) return room.error();
+  KV_TRY(fits(keep + static_cast<std::int32_t>(fresh.size()), rules));
   WorkingContext out = *this;
   out.m_entries = m_entries.prefix(at(keep));
   out.m_changed = m_changed.prefix(at(keep));
@@ -251,8 +242,7 @@ std::int32_t coarsestCost(std::int32_t length, const WorkingRules& rules) {
 
 Result<WorkingContext> coldStart(std::int32_t length, const ColdStart& wish, const WorkingRules& rules) {
   auto [tokensFrom, lod1From] = coarsest(length, rules);
-  if (Status room = WorkingContext::fits(costOf(lod1From, tokensFrom, length, rules), rules); !room)
-    return room.error();
+  KV_TRY(WorkingContext::fits(costOf(lod1From, tokensFrom, length, rules), rules));
   const auto refine = [&](std::int32_t& from, std::int32_t least, int coarse) {
     while (from > least) {
       from -= spanOf(coarse);
