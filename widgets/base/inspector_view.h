@@ -28,6 +28,7 @@ namespace kvlab {
 class EngineAsk;
 class RowActions;
 class ScaleMenu;
+class TileCache;
 
 class InspectorView : public QWidget {
   Q_OBJECT
@@ -36,7 +37,8 @@ class InspectorView : public QWidget {
 
   /// The view's content as stable text: equal states give equal texts on every machine.
   virtual QString dump() const = 0;
-  /// True if the view shows the context's snapshot and no reply to its asks is outstanding. Screenshots wait for this.
+  /// True if the view shows the context's snapshot, and neither a reply to its asks nor a tile is outstanding.
+  /// Screenshots wait for this.
   virtual bool ready() const;
   /// Actions of the view's menu and tool bar; the base class adds copying and saving.
   virtual QList<QAction*> viewActions();
@@ -66,6 +68,7 @@ class InspectorView : public QWidget {
   bool savePicture(const QString& path);
 
  signals:
+  /// The view has taken a snapshot, a reply to one of its asks, or a tile.
   void readyChanged();
 
  protected:
@@ -175,6 +178,7 @@ class InspectorView : public QWidget {
 
  private:
   friend EngineAsk;
+  friend TileCache;
   /// Runs work of a view. A failure is shown as an error, and the other views go on.
   void safely(const std::function<void()>& work);
   void takeSnapshot();

@@ -5,8 +5,9 @@
 
 namespace kvlab {
 
-TileCache::TileCache(InspectorContext& context, std::string tag, QObject* parent)
-    : QObject(parent), m_context(context), m_tag(std::move(tag)) {
+TileCache::TileCache(InspectorContext& context, std::string tag, InspectorView* view)
+    : QObject(view), m_context(context), m_view(view), m_tag(std::move(tag)) {
+  view->m_waits.emplace_back([this] { return waiting(); });
   connect(&context, &InspectorContext::sessionChanged, this, &TileCache::forget);
   connect(&context, &InspectorContext::busyChanged, this, [this] {
     if (m_behind && !m_context.busy()) emit arrived(m_shows);
@@ -34,6 +35,7 @@ void TileCache::request(Quantity quantity) {
     if (const auto open = m_open.find(quantity); open != m_open.end() && open->second == ours) m_open.erase(open);
     if (tile) keep(std::move(tile));
     emit arrived(quantity);
+    emit m_view->readyChanged();
   });
 }
 

@@ -7,7 +7,7 @@
 #include <deque>
 #include <memory>
 
-#include "widgets/base/inspector_context.h"
+#include "widgets/base/inspector_view.h"
 
 namespace kvlab {
 
@@ -20,8 +20,9 @@ struct ShownTile {
 class TileCache : public QObject {
   Q_OBJECT
  public:
-  /// `tag` separates this cache's requests from those of other views. Tiles of an old session are dropped.
-  TileCache(InspectorContext& context, std::string tag, QObject* parent);
+  /// `tag` separates this cache's requests from those of other views. Tiles of an old session are dropped. The view is
+  /// not ready while a tile is outstanding.
+  TileCache(InspectorContext& context, std::string tag, InspectorView* view);
 
   /// Requests all values of a quantity: at the newest tick, or while an older tick is shown at that one, unless they
   /// are there.
@@ -49,6 +50,7 @@ class TileCache : public QObject {
 
   static constexpr std::size_t kBudget = 48u << 20;  // bytes of tiles kept for scrubbing
   InspectorContext& m_context;
+  InspectorView* m_view;
   const std::string m_tag;
   std::deque<std::shared_ptr<const Tile>> m_tiles;  // oldest first
   std::optional<Tick> m_behind;             // tick of the values that the view shows; none if the view shows that tick

@@ -137,7 +137,6 @@ void AttentionView::measure(bool byHand) {
   const auto arrived = [this](const Result<nlohmann::json>& reply) {
     take(reply);
     measureIfWanted();
-    emit readyChanged();
   };
   nlohmann::json args = withLayer(*shown(), layer());
   if (wantsQueries()) {

@@ -143,7 +143,6 @@ void ComposeBar::wordsChanged() {
       for (const nlohmann::json& id : *reply) m_ids.push_back(TokenId(jsonOr(id, -1)));
     showTokens();
     if (auto then = std::exchange(m_then, nullptr)) then();
-    emit settled();
   });
   showTokens();
 }

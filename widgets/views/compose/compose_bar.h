@@ -29,7 +29,6 @@ class ComposeBar : public QWidget {
   void composed(const std::vector<kvlab::Action>& actions);
   /// The reason why no action was built, and the remedy.
   void refused(const QString& why);
-  void settled();
 
  private:
   void makeButtons();

@@ -50,7 +50,6 @@ ComposeView::ComposeView(InspectorContext& context, QWidget* parent)
   connect(&m_planSoon, &QTimer::timeout, this, &ComposeView::askPlan);
   connect(m_bar, &ComposeBar::composed, this, &ComposeView::compose);
   connect(m_bar, &ComposeBar::refused, this, [this](const QString& why) { say(why, Tone::Warning); });
-  connect(m_bar, &ComposeBar::settled, this, &InspectorView::readyChanged);
   addOption({"draft", [this] { return m_clean ? std::string() : draft().toStdString(); },
              [this](const json& value) { return takeDraft(value); }});
   followQueue();
@@ -124,11 +123,6 @@ QWidget* ComposeView::makeFooter() {
   connect(m_drop, &QPushButton::clicked, this, &ComposeView::followQueue);
   runsCommand(m_clear, context(), "clear_pending");
   return box;
-}
-
-bool ComposeView::ready() const {
-  return InspectorView::ready() && !m_askPlan.waiting() && !m_planSoon.isActive() && !m_edit.waiting() &&
-      !m_askWords.waiting() && !m_bar->waiting();
 }
 
 std::string ComposeView::takeDraft(const json& value) {
@@ -258,7 +252,6 @@ void ComposeView::askPlan() {
   m_askPlan.query("plan", {{"actions", m_check.list}, {"instead", true}}, [this](const Result<json>& reply) {
     planned(reply);
     buttons();
-    emit readyChanged();
   });
 }
 
@@ -317,7 +310,6 @@ void ComposeView::run(const char* command, const json& args, const QString& done
     if (refused) showError(*refused);
     else sayDone(done);
     buttons();
-    emit readyChanged();
   });
   if (m_apply->hasFocus() || m_queue->hasFocus()) m_bar->setFocus();  // a button without use would lose the keyboard
   buttons();

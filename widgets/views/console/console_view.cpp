@@ -131,7 +131,6 @@ void ConsoleView::enter(const QString& text) {
     --m_running;
     if (failed || !printed.isEmpty()) add(failed ? Kind::Failure : Kind::Result, printed);
     refresh();
-    emit readyChanged();
   });
 }
 

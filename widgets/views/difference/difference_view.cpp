@@ -195,7 +195,6 @@ void DifferenceView::compare() {
   m_ask.query(wanted->verb, wanted->args, [this, of = shown()](const Result<nlohmann::json>& reply) {
     m_of = of;
     take(reply);
-    emit readyChanged();
   });
   m_state->setText(m_found ? summary() + tr("  ·  comparing …") : tr("comparing …"));
 }

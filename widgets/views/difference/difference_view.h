@@ -20,7 +20,6 @@ class DifferenceView : public InspectorView {
   DifferenceView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
   QString tsv() const override;
-  bool ready() const override { return InspectorView::ready() && !m_ask.waiting(); }
   DataTable& layers() { return *m_layersTable; }
   DataTable& rows() { return *m_rowsTable; }
 

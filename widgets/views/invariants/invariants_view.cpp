@@ -112,7 +112,6 @@ void InvariantsView::checkAll() {
   m_ask.run(QStringLiteral("check_invariants"), nlohmann::json::object(), [this](const Result<nlohmann::json>& reply) {
     if (!reply) emit context().failed(reply.error());
     refresh();
-    emit readyChanged();
   });
   refresh();
 }

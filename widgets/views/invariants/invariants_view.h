@@ -16,7 +16,6 @@ class InvariantsView : public InspectorView {
   InvariantsView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
   QString tsv() const override { return m_model->rowCount() ? m_table->tsv() : QString(); }
-  bool ready() const override { return InspectorView::ready() && !m_ask.waiting(); }
   /// Runs the full check.
   void checkAll();
   void take(const CommandReply& command);

@@ -46,10 +46,7 @@ LedgerTableView::LedgerTableView(InspectorContext& context, QWidget* parent)
   connect(m_table, &DataTable::hovered, this, [this](const QModelIndex& index) {
     this->context().setHovered(Position(index.isValid() ? m_model->positionOf(m_model->idOf(index.row())) : -1));
   });
-  connect(&m_tiles, &TileCache::arrived, this, [this] {
-    m_model->setBrightness(m_tiles.shown(Quantity::Brightness));
-    emit readyChanged();
-  });
+  connect(&m_tiles, &TileCache::arrived, this, [this] { m_model->setBrightness(m_tiles.shown(Quantity::Brightness)); });
 }
 
 void LedgerTableView::makeStrip() {

@@ -117,11 +117,6 @@ void MapView::makeRange() {
              }});
 }
 
-bool MapView::ready() const {
-  if (!InspectorView::ready()) return false;
-  return !shown() || (!m_tiles.waiting() && m_done == m_job);
-}
-
 void MapView::onSnapshot() {
   if (!hasRows()) {
     m_legend->show({scalesFor(context().quantity(), {}, 0, {})});
@@ -147,7 +142,7 @@ void MapView::take() {
                           .arg(snapshot->tick.value()));
   if (const AlignmentLamp lamp = alignmentLamp(*snapshot); lamp.state == AlignmentLamp::State::Wrong)
     m_canvas->setNote(lamp.text);
-  if (!tile) return emit readyChanged();
+  if (!tile) return;
   const quint64 job = ++m_job;
   const ScaleChoice choice = context().scale(tile->request.quantity);
   if (tile->values.size() < kBigTile) {
@@ -173,7 +168,6 @@ void MapView::showPicture(std::shared_ptr<const MapPicture> picture) {
                          m_legend->plain());  // before the first generated token all rows are equally bright
   m_canvas->setPicture(std::move(picture));
   m_canvas->revealFocus();
-  emit readyChanged();
 }
 
 void MapView::onTheme() {

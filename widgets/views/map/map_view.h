@@ -16,7 +16,7 @@ class MapView : public InspectorView {
  public:
   MapView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
-  bool ready() const override;
+  bool ready() const override { return InspectorView::ready() && m_done == m_job; }
   QString tsv() const override;
   MapCanvas& canvas() { return *m_canvas; }
 

@@ -90,7 +90,7 @@ void MirrorView::fill() {
 void MirrorView::askTags() {
   const SnapshotPtr snapshot = shown();
   m_ask.forget();
-  if (!snapshot || isEmpty()) return emit readyChanged();
+  if (!snapshot || isEmpty()) return;
   const int first = std::max(0, m_table->rowAt(0));
   const int last = first + m_table->viewport()->height() / Theme::kRow + 1;
   for (std::size_t l = 0; l < m_model->layers().size(); ++l) {
@@ -108,10 +108,8 @@ void MirrorView::askTags() {
                 tags[memberOr(row, "index", -1)] = memberOr(row, "tag", std::uint64_t{0});
           m_model->setTags(layer, tags);
           sayState();
-          emit readyChanged();
         });
   }
-  emit readyChanged();
 }
 
 /// The first known finding that has a line here, or that has none; null where there is none.

@@ -28,9 +28,7 @@ NumbersView::NumbersView(InspectorContext& context, QWidget* parent)
   m_pace.setSingleShot(true);
   m_pace.setInterval(kPaceMs);
   connect(&m_pace, &QTimer::timeout, this, [this] {
-    if (!std::exchange(m_late, false)) return;
-    refreshSoon();
-    emit readyChanged();
+    if (std::exchange(m_late, false)) refreshSoon();
   });
   connect(m_plot, &NumberPlot::zoomChanged, this, [this] { m_reset->setEnabled(m_plot->zoomed()); });
 }
@@ -77,8 +75,6 @@ void NumbersView::makeBody() {
   setContent(m_content);
   setMainControl(m_list);
 }
-
-bool NumbersView::ready() const { return InspectorView::ready() && !m_late; }
 
 void NumbersView::onSnapshot() {
   m_series.update(context().history());

@@ -21,7 +21,7 @@ class NumbersView : public InspectorView {
   /// The shown series as CSV.
   QString csv() const;
   QString tsv() const override;
-  bool ready() const override;
+  bool ready() const override { return InspectorView::ready() && !m_late; }
   SeriesModel& series() { return *m_model; }
 
  protected:

@@ -43,7 +43,6 @@ class SmartKvView : public InspectorView {
   SmartKvView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
   QString tsv() const override;
-  bool ready() const override;
   BandCanvas& canvas() { return *m_canvas; }
   DataTable& contests() { return *m_contests; }
   LifespanPlot& plot() { return *m_plot; }

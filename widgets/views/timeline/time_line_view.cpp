@@ -115,8 +115,6 @@ void TimeLineView::makeRange() {
              }});
 }
 
-bool TimeLineView::ready() const { return InspectorView::ready() && !m_late; }
-
 void TimeLineView::onSession() {
   m_tree.clear();
   m_ask.forget();

@@ -18,7 +18,7 @@ class TimeLineView : public InspectorView {
   QString dump() const override;
   /// A line for each edit.
   QString tsv() const override;
-  bool ready() const override;
+  bool ready() const override { return InspectorView::ready() && !m_late; }
   const TickTree& tree() const { return m_tree; }
   TimeStrip& line() { return *m_line; }
 
