@@ -142,7 +142,8 @@ QList<QAction*> InspectorView::viewActions() {
   return m_actions;
 }
 
-QAction* InspectorView::addViewAction(const QString& text, const QString& tip, const QKeySequence& key) {
+QAction* InspectorView::addViewAction(const QString& text, const QString& tip, const std::function<void()>& does,
+                                      const QKeySequence& key) {
   auto* action = new QAction(text, this);
   action->setToolTip(tip);
   action->setStatusTip(tip);
@@ -152,12 +153,6 @@ QAction* InspectorView::addViewAction(const QString& text, const QString& tip, c
     addAction(action);
   }
   m_actions.append(action);
-  return action;
-}
-
-QAction* InspectorView::addViewAction(const QString& text, const QString& tip, const std::function<void()>& does,
-                                      const QKeySequence& key) {
-  QAction* action = addViewAction(text, tip, key);
   connect(action, &QAction::triggered, this, does);
   return action;
 }

@@ -130,8 +130,7 @@ class InspectorView : public QWidget {
   QLabel* readoutLine();
   /// The same, where long texts take further lines: nothing of them is cut off.
   QLabel* wrappedReadout();
-  /// Adds an action of this view (see viewActions).
-  QAction* addViewAction(const QString& text, const QString& tip, const QKeySequence& key = {});
+  /// Adds an action of this view (see viewActions), and what it does.
   QAction* addViewAction(const QString& text, const QString& tip, const std::function<void()>& does,
                          const QKeySequence& key = {});
   /// Says why an action cannot apply now, or nothing: the menu greys it, and its tip says why. Its key works at any

@@ -152,9 +152,9 @@ void AuditView::makeTable() {
   m_total = readoutLine();
   connect(m_table, &DataTable::chosen, this,
           [this](const QModelIndex& index) { clickLayer(m_model->at(m_sorted->mapToSource(index)).layer); });
-  QAction* next = addViewAction(tr("Order by the next column"), tr("Sort the layers by the next column of the table"),
-                                QKeySequence(QStringLiteral("S")));
-  connect(next, &QAction::triggered, order, &ColumnOrder::next);
+  addViewAction(
+      tr("Order by the next column"), tr("Sort the layers by the next column of the table"), [order] { order->next(); },
+      Qt::Key_S);
 }
 
 void AuditView::setPolicy(const std::string& policy) {

@@ -80,8 +80,8 @@ ConsoleView::ConsoleView(InspectorContext& context, QWidget* parent) : Inspector
   setCompletions(QString::fromLatin1(kNames).split(QLatin1Char(' ')));
   setMainControl(m_input);
   connect(&context, &InspectorContext::scripted, this, [this](const QString& line) { add(Kind::Click, line); });
-  QAction* erase = addViewAction(tr("Clear"), tr("Clear the console"), QKeySequence(Qt::CTRL | Qt::Key_L));
-  connect(erase, &QAction::triggered, this, &ConsoleView::clear);
+  addViewAction(
+      tr("Clear"), tr("Clear the console"), [this] { clear(); }, Qt::CTRL | Qt::Key_L);
   onTheme();
   refresh();
 }

@@ -17,11 +17,12 @@ JobsView::JobsView(InspectorContext& context, QWidget* parent)
       m_jobs(JobList::of(context)),
       m_model(new JobsModel([&context] { return !context.clockFrozen(); }, this)) {
   m_state = stripLabel({}, 1);
-  QAction* cancel = addViewAction(tr("Cancel Job"), tr("Stop the job of the line at its next safe point"),
-                                  QKeySequence(Qt::Key_Delete));
-  QAction* go =
-      addViewAction(tr("Go to Outcome"), tr("Show the view, the tick or the folder where the outcome of the job is"),
-                    QKeySequence(Qt::Key_Return));
+  QAction* cancel = addViewAction(
+      tr("Cancel Job"), tr("Stop the job of the line at its next safe point"), [this] { cancelCurrent(); },
+      Qt::Key_Delete);
+  QAction* go = addViewAction(
+      tr("Go to Outcome"), tr("Show the view, the tick or the folder where the outcome of the job is"),
+      [this] { goToCurrent(); }, Qt::Key_Return);
   makeTable();
   setObstacle(cancel, [this] {
     const Job* job = current();
@@ -32,8 +33,6 @@ JobsView::JobsView(InspectorContext& context, QWidget* parent)
     if (!job) return tr("no job is chosen");
     return job->runs() ? tr("the job still works") : job->place.empty() ? tr("no view shows what it left") : QString();
   });
-  connect(cancel, &QAction::triggered, this, &JobsView::cancelCurrent);
-  connect(go, &QAction::triggered, this, &JobsView::goToCurrent);
   const auto again = [this] {
     m_old = true;
     takeAgain();

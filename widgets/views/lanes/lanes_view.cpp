@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/views/lanes/lanes_view.h"
 
-#include <QComboBox>
 #include <QHeaderView>
 #include <QLineEdit>
 #include <QMenu>
@@ -97,12 +96,11 @@ void LanesTableView::makeBody() {
   setMainControl(m_canvas);
   setWordField(m_changes);
   m_readout = readoutLine();
-  QAction* keep =
-      addViewAction(tr("Go on with the chosen lane"), tr("Close the lanes and keep the chosen lane as the session"));
+  QAction* keep = addViewAction(tr("Go on with the chosen lane"),
+                                tr("Close the lanes and keep the chosen lane as the session"), [this] {
+                                  context().runCommand(QStringLiteral("lanes_close"), {{"lane", m_canvas->lane()}});
+                                });
   setObstacle(keep, [this] { return context().obstacleOf(QStringLiteral("lanes_close")); });
-  connect(keep, &QAction::triggered, this, [this] {
-    context().runCommand(QStringLiteral("lanes_close"), {{"lane", m_canvas->lane()}});
-  });
   connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) { m_canvas->setLane(index.row()); });
   connect(m_canvas, &LanesCanvas::clicked, this, [this](int lane, CacheLayer layer, int token) {
     m_canvas->setLane(lane);

@@ -60,8 +60,9 @@ void LedgerTableView::makeStrip() {
   m_states->setMaxVisibleItems(static_cast<int>(kStates.size()));
   addOption("state", words, m_states, [this] { filter(); });
   m_count = stripLabel(QString());
-  QAction* find = addViewAction(tr("Filter"), tr("Type a text to filter by"), QKeySequence(QStringLiteral("/")));
-  connect(find, &QAction::triggered, m_text, [this] { m_text->setFocus(Qt::ShortcutFocusReason); });
+  addViewAction(
+      tr("Filter"), tr("Type a text to filter by"), [this] { m_text->setFocus(Qt::ShortcutFocusReason); },
+      Qt::Key_Slash);
 }
 
 void LedgerTableView::onSnapshot() {

@@ -47,8 +47,8 @@ void LogView::makeStrip() {
   connect(search, &QLineEdit::textChanged, this, [this](const QString& text) { m_filter->setNeedle(text), refresh(); });
   addOption("search", search);
   connect(m_clear, &QToolButton::clicked, this, &LogView::clear);
-  QAction* find = addViewAction(tr("Search"), tr("Go to the search field"), QKeySequence(QStringLiteral("/")));
-  connect(find, &QAction::triggered, search, qOverload<>(&QWidget::setFocus));
+  addViewAction(
+      tr("Search"), tr("Go to the search field"), [search] { search->setFocus(); }, Qt::Key_Slash);
 }
 
 void LogView::makeTable() {

@@ -67,10 +67,8 @@ void MapView::makeStrip() {
 
 void MapView::makeActions() {
   const auto add = [this](const QString& text, const QString& tip, const char* sign, auto slot) {
-    QAction* action = addViewAction(text, tip);
-    connect(action, &QAction::triggered, this, slot);
     auto* button = new QToolButton(this);
-    button->setDefaultAction(action);
+    button->setDefaultAction(addViewAction(text, tip, slot));
     button->setText(QString::fromUtf8(sign));
     button->setAccessibleName(text);
     button->setAutoRaise(true);

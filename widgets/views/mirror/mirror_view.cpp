@@ -52,9 +52,9 @@ void MirrorView::makeStrip() {
       stripButton(tr("Next wrong"), tr("Next wrong"), tr("Focus the next line that is wrong, in whichever layer (N)"));
   setOwn({m_next});
   connect(m_next, &QToolButton::clicked, this, &MirrorView::goToNextBad);
-  QAction* next = addViewAction(tr("Next wrong line"), m_next->toolTip(), Qt::Key_N);
+  QAction* next = addViewAction(
+      tr("Next wrong line"), m_next->toolTip(), [this] { goToNextBad(); }, Qt::Key_N);
   setObstacle(next, [this] { return m_next->isEnabled() ? QString() : tr("no line is wrong"); });
-  connect(next, &QAction::triggered, this, &MirrorView::goToNextBad);
 }
 
 std::vector<CacheLayer> MirrorView::chosenLayers() const {
