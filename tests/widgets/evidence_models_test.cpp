@@ -16,7 +16,7 @@
 #include "widgets/views/events/timeline.h"
 #include "widgets/views/events/trace_export.h"
 #include "widgets/views/invariants/invariant_model.h"
-#include "widgets/views/log/log_model.h"
+#include "widgets/views/log/log_view.h"
 #include "widgets/views/model/model_view.h"
 #include "widgets/views/numbers/series_model.h"
 

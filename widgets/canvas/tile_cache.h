@@ -6,8 +6,11 @@
 #include <QObject>
 #include <deque>
 #include <memory>
+#include <optional>
+#include <unordered_map>
 
 #include "widgets/base/inspector_view.h"
+#include "widgets/canvas/colour_map.h"
 
 namespace kvlab {
 
@@ -57,6 +60,31 @@ class TileCache : public QObject {
   Quantity m_shows = Quantity::Brightness;  // last quantity that best() was asked for
   std::map<Quantity, quint64> m_open;       // outstanding requests; a newer one replaces an older one of its quantity
   quint64 m_asked = 0;                      // number of the last request
+};
+
+/// The values of a tile by row. A tile may be older than the shown tick; rows that it has are found in it whatever an
+/// edit did to their positions. A value.
+class TileRows {
+ public:
+  /// No values.
+  TileRows() = default;
+  /// The tile has the values of all cache layers; null = none yet. They share one scale.
+  TileRows(Quantity quantity, const ShownTile& from, ScaleChoice choice);
+
+  /// True if no row has a value.
+  bool none() const { return m_none; }
+  const ColourScale& scale() const { return m_legend.scales.first(); }
+  const ColourLegend& legend() const { return m_legend; }
+  /// NaN = the row has no value there.
+  float value(CacheLayer layer, LedgerId row) const;
+  /// The value with the strongest colour in any layer; NaN = no layer has one.
+  float strongest(LedgerId row) const;
+
+ private:
+  std::shared_ptr<const Tile> m_tile;
+  std::unordered_map<std::int32_t, std::int32_t> m_positions;  // by ledger id
+  ColourLegend m_legend;
+  bool m_none = true;
 };
 
 }  // namespace kvlab

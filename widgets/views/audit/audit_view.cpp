@@ -151,8 +151,8 @@ void AuditView::makeTable() {
   connect(m_table, &DataTable::chosen, this,
           [this](const QModelIndex& index) { clickLayer(m_model->lines()[at(m_table->modelRow(index))].layer); });
   addViewAction(
-      tr("Order by the next column"), tr("Sort the layers by the next column of the table"), [this] { m_table->sortByNext(); },
-      Qt::Key_S);
+      tr("Order by the next column"), tr("Sort the layers by the next column of the table"),
+      [this] { m_table->sortByNext(); }, Qt::Key_S);
 }
 
 void AuditView::setPolicy(const std::string& policy) {
@@ -202,9 +202,7 @@ void AuditView::say() {
   m_table->setAccessibleDescription(m_state->text() + QStringLiteral("; ") + m_total->text());
 }
 
-void AuditView::onFocus() {
-  m_table->showModelRow(m_model->rowOf(context().focus().layer));
-}
+void AuditView::onFocus() { m_table->showModelRow(m_model->rowOf(context().focus().layer)); }
 
 QString AuditView::dump() const {
   if (m_model->rowCount() == 0) return QStringLiteral("audit: every layer keeps all its rows\n");
@@ -213,9 +211,7 @@ QString AuditView::dump() const {
       QLatin1Char('\n');
 }
 
-QString AuditView::tsv() const {
-  return m_model->rowCount() ? m_table->plainTsv() : QString();
-}
+QString AuditView::tsv() const { return m_model->rowCount() ? m_table->plainTsv() : QString(); }
 
 }  // namespace kvlab
 

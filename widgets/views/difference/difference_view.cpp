@@ -77,13 +77,13 @@ void DifferenceView::makeBody() {
   };
   auto* split = new TurningSplitter(
       kWide, [](int width) { return width * 2 / 5; }, lines, this);
-  m_layersTable = new DataTable(split, m_layers, tr("Difference by layers"),
-                                tr("Click a line to show the rows of the layer"));
+  m_layersTable =
+      new DataTable(split, m_layers, tr("Difference by layers"), tr("Click a line to show the rows of the layer"));
   m_layersTable->stretch({"k", "v"});
   connect(m_layersTable, &DataTable::chosen, this,
           [this](const QModelIndex& index) { clickLayer(m_layers->at(index).layer); });
   m_rowsTable = new SortedTable(split, m_rows, tr("Rows that differ in the layer"),
-                              tr("Click a line to focus the row, a column title to sort by it"));
+                                tr("Click a line to focus the row, a column title to sort by it"));
   m_rowsTable->stretch({"token", "k", "v"});
   connect(m_rowsTable, &DataTable::chosen, this, [this](const QModelIndex& index) {
     const DifferentRow& row = m_rows->lines()[at(m_rowsTable->modelRow(index))];
@@ -256,9 +256,7 @@ QString DifferenceView::dump() const {
       QStringLiteral("rows of layer %1\n").arg(m_of ? layerText(*m_of, layer()) : QString()) + tsv();
 }
 
-QString DifferenceView::tsv() const {
-  return m_found ? m_rowsTable->plainTsv() : QString();
-}
+QString DifferenceView::tsv() const { return m_found ? m_rowsTable->plainTsv() : QString(); }
 
 }  // namespace kvlab
 

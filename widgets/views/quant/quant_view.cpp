@@ -76,9 +76,7 @@ class QuantCard : public QWidget {
 };
 
 QuantView::QuantView(InspectorContext& context, QWidget* parent)
-    : InspectorView(context, parent),
-      m_model(new QuantModel(this)),
-      m_ask(context, this) {
+    : InspectorView(context, parent), m_model(new QuantModel(this)), m_ask(context, this) {
   makeStrip();
   makeBody();
   makeActions();
@@ -347,9 +345,7 @@ QString QuantView::dump() const {
   return out + m_card->text() + QLatin1Char('\n');
 }
 
-QString QuantView::tsv() const {
-  return m_measured ? m_table->plainTsv() : QString();
-}
+QString QuantView::tsv() const { return m_measured ? m_table->plainTsv() : QString(); }
 
 }  // namespace kvlab
 

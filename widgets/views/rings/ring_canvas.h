@@ -7,7 +7,7 @@
 
 #include "widgets/base/finding_marks.h"
 #include "widgets/canvas/axis_canvas.h"
-#include "widgets/canvas/tile_rows.h"
+#include "widgets/canvas/tile_cache.h"
 #include "widgets/views/rings/ring_painter.h"
 #include "widgets/views/rings/ring_picture.h"
 
