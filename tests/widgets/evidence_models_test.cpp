@@ -10,7 +10,7 @@
 #include "widgets/base/line_history.h"
 #include "widgets/base/tokens.h"
 #include "widgets/table/data_table.h"
-#include "widgets/views/compose/draft.h"
+#include "widgets/views/compose/json_editor.h"
 #include "widgets/views/compose/plan_model.h"
 #include "widgets/views/events/event_model.h"
 #include "widgets/views/events/timeline.h"

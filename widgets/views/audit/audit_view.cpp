@@ -13,7 +13,7 @@
 #include "widgets/base/panes.h"
 #include "widgets/base/policy_menu.h"
 #include "widgets/base/view_registry.h"
-#include "widgets/table/lamp.h"
+#include "widgets/table/data_table.h"
 
 namespace kvlab {
 namespace {

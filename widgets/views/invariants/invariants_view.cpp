@@ -11,7 +11,7 @@
 #include "widgets/base/format.h"
 #include "widgets/base/panes.h"
 #include "widgets/base/view_registry.h"
-#include "widgets/table/lamp.h"
+#include "widgets/table/data_table.h"
 
 namespace kvlab {
 namespace {

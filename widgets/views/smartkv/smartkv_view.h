@@ -9,7 +9,6 @@
 #include "widgets/canvas/tile_cache.h"
 #include "widgets/table/column_model.h"
 #include "widgets/views/smartkv/band_canvas.h"
-#include "widgets/views/smartkv/band_rows.h"
 #include "widgets/views/smartkv/lifespan_plot.h"
 
 class QStackedWidget;
