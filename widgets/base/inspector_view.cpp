@@ -85,11 +85,6 @@ void InspectorView::setInFront(bool front) {
   if (m_stale && inUse()) takeSnapshot();
 }
 
-void InspectorView::onSnapshot() { update(); }
-void InspectorView::onFocus() { update(); }
-void InspectorView::onHover() {}
-void InspectorView::onTheme() { update(); }
-
 void InspectorView::showEvent(QShowEvent* event) {
   QWidget::showEvent(event);
   m_preparing = false;

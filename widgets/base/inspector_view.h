@@ -74,11 +74,11 @@ class InspectorView : public QWidget {
  protected:
   /// Another session is shown; its snapshot follows. Also called for hidden views, so that they drop old data.
   virtual void onSession() {}
-  /// Hooks, which the base class calls only while the view is in use. The default calls update().
-  virtual void onSnapshot();
-  virtual void onFocus();
-  virtual void onHover();
-  virtual void onTheme();
+  /// Hooks, which the base class calls only while the view is in use.
+  virtual void onSnapshot() {}
+  virtual void onFocus() {}
+  virtual void onHover() {}
+  virtual void onTheme() { update(); }
 
   InspectorContext& context() const { return m_context; }
   /// The snapshot shown now; null before a session is open.

@@ -25,12 +25,6 @@ Error noPlace(const QString& why, const QString& how) {
   return {"bad_argument", "nothing was compared", why.toStdString(), how.toStdString()};
 }
 
-/// A text that the person could not have meant otherwise, as a sentence.
-QString sentence(const Error& error) {
-  const QString said = QString::fromStdString(error.why + "; " + error.remedy);
-  return said.left(1).toUpper() + said.mid(1) + QLatin1Char('.');
-}
-
 }  // namespace
 
 DifferenceView::DifferenceView(InspectorContext& context, QWidget* parent)
@@ -208,7 +202,8 @@ void DifferenceView::refuse(const Error& error) {
   m_found.reset();
   showFound();
   const bool waits = error.code == "no_edit" || error.what == "nothing was compared";
-  setEmpty(waits ? tr("Nothing to compare yet") : tr("The states were not compared"), sentence(error));
+  setEmpty(waits ? tr("Nothing to compare yet") : tr("The states were not compared"),
+           sentence(error) + QLatin1Char('.'));
 }
 
 void DifferenceView::onSession() {

@@ -26,7 +26,6 @@ class InvariantsView : public InspectorView {
   void onSession() override { m_model->forget(); }
   void onSnapshot() override;
   void onTheme() override;
-  void onFocus() override {}
 
  private:
   void makeStrip();

@@ -36,7 +36,6 @@ class JobsView : public InspectorView {
 
  protected:
   void onSnapshot() override;
-  void onFocus() override {}
 
  private:
   void makeTable();

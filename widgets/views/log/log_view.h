@@ -62,10 +62,6 @@ class LogView : public InspectorView {
   void setClock(std::function<QDateTime()> clock) { m_clock = std::move(clock); }
   void append(int level, const QString& text);
 
- protected:
-  void onSnapshot() override {}
-  void onFocus() override {}
-
  private:
   void makeStrip();
   void makeTable();

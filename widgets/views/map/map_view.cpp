@@ -168,10 +168,6 @@ void MapView::showPicture(std::shared_ptr<const MapPicture> picture) {
   m_canvas->revealFocus();
 }
 
-void MapView::onTheme() {
-  if (m_canvas) m_canvas->update();
-}
-
 QString MapView::dump() const {
   const MapPicture* picture = m_canvas->picture();
   if (!picture || !hasRows()) return "map: empty\n";

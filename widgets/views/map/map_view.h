@@ -23,7 +23,6 @@ class MapView : public InspectorView {
  protected:
   void onSnapshot() override;
   void onFocus() override { m_canvas->revealFocus(); }
-  void onTheme() override;
 
  private:
   void sayRange();

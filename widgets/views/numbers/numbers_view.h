@@ -27,7 +27,6 @@ class NumbersView : public InspectorView {
  protected:
   void onSession() override { m_series.clear(); }
   void onSnapshot() override;
-  void onFocus() override {}
   void onTheme() override;
 
  private:

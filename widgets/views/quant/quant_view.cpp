@@ -248,10 +248,7 @@ QString QuantView::why() const {
   if (!hasRows()) return promptHow();
   if (m_ask.waiting())
     return tr("Computing every row anew and comparing it with what is stored") + m_progress + QStringLiteral(" …");
-  if (m_refused) {
-    const QString said = QString::fromStdString(m_refused->why + "; " + m_refused->remedy);
-    return said.left(1).toUpper() + said.mid(1);
-  }
+  if (m_refused) return sentence(*m_refused);
   return tr(
       "“Measure” above computes every row anew and compares it with what its storage type holds; “Follow” does so "
       "after every tick. “Try” measures other types and leaves the rows as they are; “K” and “V” in Storage convert "

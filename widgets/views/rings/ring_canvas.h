@@ -24,7 +24,7 @@ class RingCanvas : public AxisCanvas {
   };
 
   RingCanvas(InspectorContext& context, QWidget* parent);
-  void setEntries(std::vector<Entry> entries, FindingMarks findings);
+  void setEntries(std::vector<Entry> entries, FindingMarks found);
   const std::vector<Entry>& entries() const { return m_entries; }
   /// Values that colour the rows in the inner band; none: the band shows their order.
   void setValues(std::optional<TileRows> values);
@@ -83,7 +83,6 @@ class RingCanvas : public AxisCanvas {
   QString foundOf(int row) const;
 
   std::vector<Entry> m_entries;
-  FindingMarks m_findings;
   std::optional<TileRows> m_values;
 };
 

@@ -123,8 +123,8 @@ void SlotMap::show(SnapshotPtr snapshot, const StorageGroup& group, SlotCells ce
   m_cells = std::move(cells);
   m_extent = m_cells.extent();
   m_bytes = bytesOf(group);
-  m_findings = FindingMarks(*m_snapshot);
-  m_wrong = m_findings.rowsIn(m_group.layers, m_cells.positionOf);
+  setFindings(FindingMarks(*m_snapshot));
+  m_wrong = findings().rowsIn(m_group.layers, m_cells.positionOf);
   if (hovered().item >= drawn()) forgetHover();
   update();
 }
@@ -238,7 +238,7 @@ CanvasCell SlotMap::stepped(const CellStep& by) const {
 }
 
 QString SlotMap::findingIn(int row) const {
-  return row < 0 ? QString() : m_findings.text(m_group.map->ledger[at(m_group.map->first + row)], m_group.layers);
+  return row < 0 ? QString() : findings().text(m_group.map->ledger[at(m_group.map->first + row)], m_group.layers);
 }
 
 QString SlotMap::readout() const {
@@ -295,7 +295,7 @@ std::vector<LegendEntry> SlotMap::useLegend(const Theme& theme) const {
                      [use, &theme](QPainter& painter, const QRect& box) {
                        paintCell(painter, QRectF(box.left(), box.center().y() - 4, 10, 10), use, theme);
                      }});
-  if (!m_findings.empty()) out.push_back(findingLegend(theme));
+  if (!findings().empty()) out.push_back(findingLegend(theme));
   return out;
 }
 

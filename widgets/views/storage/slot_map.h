@@ -104,7 +104,6 @@ class SlotMap : public AxisCanvas {
   SlotCells m_cells;
   int m_extent = 0;  // extent of the cells
   ByteKinds m_bytes;
-  FindingMarks m_findings;
   std::vector<std::int32_t> m_wrong;  // rows that a check has found wrong
   bool m_whole = false;
 };

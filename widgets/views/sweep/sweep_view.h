@@ -52,7 +52,6 @@ class SweepView : public InspectorView {
 
  protected:
   void onSnapshot() override;
-  void onFocus() override {}
   void onTheme() override;
 
  private:
