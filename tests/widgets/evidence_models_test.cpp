@@ -14,7 +14,6 @@
 #include "widgets/views/compose/plan_model.h"
 #include "widgets/views/events/event_model.h"
 #include "widgets/views/events/timeline.h"
-#include "widgets/views/events/trace_export.h"
 #include "widgets/views/invariants/invariant_model.h"
 #include "widgets/views/log/log_view.h"
 #include "widgets/views/model/model_view.h"

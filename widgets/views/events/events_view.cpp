@@ -14,7 +14,7 @@
 #include "widgets/base/panes.h"
 #include "widgets/base/save_file.h"
 #include "widgets/base/view_registry.h"
-#include "widgets/views/events/trace_export.h"
+#include "widgets/views/events/event_model.h"
 
 namespace kvlab {
 namespace {
