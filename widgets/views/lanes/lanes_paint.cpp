@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Painting of the lanes. Large cells have patterns. If tokens share a pixel, the largest difference is shown. By losses:
-// lane 0 in the colours of the surprise, the others by their difference to it; wide cells have a sign or a number.
+// Painting of the lanes. Large cells have patterns. If tokens share a pixel, the largest difference is shown. By
+// losses: lane 0 in the colours of the surprise, the others by their difference to it; wide cells have a sign or a
+// number.
 #include "widgets/views/lanes/lanes_canvas.h"
 
 #include <QFontMetrics>
