@@ -326,6 +326,8 @@ QString DataTable::tsv(int limit) const {
   return text;
 }
 
+int DataTable::tallFor(int lines) const { return horizontalHeader()->sizeHint().height() + lines * Theme::kRow + 2; }
+
 void DataTable::copy() const { QGuiApplication::clipboard()->setText(tsv()); }
 
 void DataTable::showRow(int row) {

@@ -67,6 +67,8 @@ class DataTable : public QTableView {
   /// -1 = no column has this id.
   int columnOf(const QString& id) const;
   QList<int> shedColumns() const { return m_shed; }
+  /// Height of the header and of so many lines.
+  int tallFor(int lines) const;
   /// Width that the mark takes from a column's title and cells.
   int reservedOf(int column) const;
   /// The hidden cells of a line, "title: text" each.

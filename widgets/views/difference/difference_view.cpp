@@ -2,7 +2,6 @@
 #include "widgets/views/difference/difference_view.h"
 
 #include <QComboBox>
-#include <QHeaderView>
 #include <QLineEdit>
 #include <QToolButton>
 #include <algorithm>
@@ -66,8 +65,7 @@ void DifferenceView::makeStrip() {
 
 void DifferenceView::makeBody() {
   const auto lines = [this](int height) {
-    const int rows = std::clamp(m_layers->rowCount(), 2, kMostLines);
-    return std::min(height / 2, m_layersTable->horizontalHeader()->sizeHint().height() + rows * Theme::kRow + 2);
+    return std::min(height / 2, m_layersTable->tallFor(std::clamp(m_layers->rowCount(), 2, kMostLines)));
   };
   auto* split = new TurningSplitter(
       kWide, [](int width) { return width * 2 / 5; }, lines, this);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/views/lanes/lanes_view.h"
 
-#include <QHeaderView>
 #include <QLineEdit>
 #include <QMenu>
 #include <QToolButton>
@@ -154,8 +153,7 @@ void LanesTableView::onSnapshot() {
   m_colour->setVisible(view != nullptr);
   m_state->setText({});
   m_model->show(view);
-  m_table->setMinimumHeight(m_table->horizontalHeader()->sizeHint().height() +
-                            std::min(kMostLines, m_model->rowCount()) * Theme::kRow + 2);
+  m_table->setMinimumHeight(m_table->tallFor(std::min(kMostLines, m_model->rowCount())));
   m_canvas->show(view);
   if (view) {
     m_table->showRow(m_canvas->lane());

@@ -4,7 +4,6 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QGridLayout>
-#include <QHeaderView>
 #include <QToolButton>
 #include <algorithm>
 #include <utility>
@@ -130,9 +129,7 @@ void QuantView::makeStrip() {
 
 void QuantView::makeBody() {
   const auto lines = [this](int height) {
-    return std::min(height / 2,
-                    m_table->horizontalHeader()->sizeHint().height() +
-                        std::clamp(m_model->rowCount(), 2, kMostLines) * Theme::kRow + 2);
+    return std::min(height / 2, m_table->tallFor(std::clamp(m_model->rowCount(), 2, kMostLines)));
   };
   auto* split = new TurningSplitter(
       kWide, [](int width) { return width * 9 / 20; }, lines, this);
