@@ -284,18 +284,12 @@ void ComposeView::mark() {
 void ComposeView::say(const QString& text, Tone tone) {
   m_tone = tone;
   m_doneAt.reset();
-  tint();
+  tint(m_message, toneColour(tone, *theme()));
   const QString sign = tone == Tone::Error ? QStringLiteral("✗ ")
       : tone == Tone::Warning              ? QStringLiteral("⚠ ")
       : tone == Tone::Ok                   ? QStringLiteral("✓ ")
                                            : QString();
   m_message->setText(sign + text);
-}
-
-void ComposeView::tint() {
-  QPalette colours = m_message->palette();
-  colours.setColor(QPalette::WindowText, toneColour(m_tone, *theme()));
-  m_message->setPalette(colours);
 }
 
 void ComposeView::tell(const QString& text, Tone tone) {
@@ -374,7 +368,7 @@ void ComposeView::onTheme() {
   m_editor->follow();
   m_bar->refresh();
   mark();
-  tint();
+  tint(m_message, toneColour(m_tone, *theme()));
 }
 
 QString ComposeView::dump() const {

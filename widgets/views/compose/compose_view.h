@@ -59,8 +59,6 @@ class ComposeView : public InspectorView {
   void showError(const Error& error);
   void mark();
   void say(const QString& text, Tone tone);
-  /// Gives the message the colour of its tone.
-  void tint();
   /// Says it unless the message of a command still stands.
   void tell(const QString& text, Tone tone);
   void run(const char* command, const nlohmann::json& args, const QString& done);

@@ -200,9 +200,7 @@ void ConsoleView::onTheme() {
   m_output->setFont(theme()->mono);
   m_input->setFont(theme()->mono);
   m_prompt->setFont(theme()->monoStrong);
-  QPalette accent = m_prompt->palette();
-  accent.setColor(QPalette::WindowText, theme()->accent);
-  m_prompt->setPalette(accent);
+  tint(m_prompt, theme()->accent);
   m_rule->setStyleSheet(QStringLiteral("background: %1;").arg(theme()->border.name()));
   reprint();
 }

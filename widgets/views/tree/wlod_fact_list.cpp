@@ -111,12 +111,6 @@ void paintShare(QPainter& painter, const QRectF& box, FactShare::Of of, const Th
   }
 }
 
-void tint(QLabel* label, const QColor& colour) {
-  QPalette colours = label->palette();
-  colours.setColor(QPalette::WindowText, colour);
-  label->setPalette(colours);
-}
-
 void tintValue(QLabel* label, Tone tone) {
   const auto theme = Theme::current();
   tint(label, tone == Tone::Warning ? theme->warning : tone == Tone::Faint ? theme->faint : theme->text);

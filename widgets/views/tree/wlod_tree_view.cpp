@@ -278,9 +278,7 @@ void WlodTreeView::send(const char* command, const nlohmann::json& args) {
 }
 
 void WlodTreeView::say(const QString& text) {
-  QPalette colours = m_message->palette();
-  colours.setColor(QPalette::WindowText, theme()->error);
-  m_message->setPalette(colours);
+  tint(m_message, theme()->error);
   m_message->setText(text.isEmpty() || text.startsWith(QChar(0x2717)) ? text : QStringLiteral("✗ ") + text);
   m_message->setVisible(!text.isEmpty());
   m_saidIn = shown() ? shown()->tick : Tick();
