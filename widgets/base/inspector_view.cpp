@@ -421,10 +421,11 @@ Status InspectorView::setOption(const std::string& name, const nlohmann::json& v
                "its value was " + value.dump(), remedy, name, value);
 }
 
-void InspectorView::sayOption(const std::string& name) {
-  const std::string value = member(options(), name).dump();
-  emit m_context.scripted(QString("view.set(\"%1\", {%2: %3})")
-                              .arg(objectName(), QString::fromStdString(name), QString::fromStdString(value)));
+void InspectorView::sayOptions(const std::vector<std::string>& names) {
+  const nlohmann::json all = options();
+  QStringList said;
+  for (const std::string& one : names) said << QString::fromStdString(one + ": " + member(all, one).dump());
+  emit m_context.scripted(QString("view.set(\"%1\", {%2})").arg(objectName(), said.join(", ")));
 }
 
 QString InspectorView::noSessionHow() {

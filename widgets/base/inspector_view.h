@@ -152,8 +152,9 @@ class InspectorView : public QWidget {
   void addOption(
       const std::string& name, QLineEdit* control, const Changed& changed = [] {});
   void addOption(ViewOption option);
-  /// Emits the script line that sets an option, after the user set it.
-  void sayOption(const std::string& name);
+  /// Emits the script line that sets options, after the user set them.
+  void sayOptions(const std::vector<std::string>& names);
+  void sayOption(const std::string& name) { sayOptions({name}); }
 
   /// Handles a click on a position: moves the focus and emits the script line with this effect.
   void clickPosition(Position position, InspectorContext::Choice choice = InspectorContext::Choice::Only);

@@ -2,8 +2,6 @@
 // Map: layers by positions, coloured by the shared quantity. Requests the quantity's tile and converts large tiles to
 // colour indices on a pool thread (late results are dropped). MapCanvas paints. GUI thread.
 #pragma once
-#include <QTimer>
-
 #include "widgets/base/inspector_view.h"
 #include "widgets/canvas/quantity_box.h"
 #include "widgets/canvas/tile_cache.h"
@@ -25,10 +23,8 @@ class MapView : public InspectorView {
   void onFocus() override { m_canvas->revealFocus(); }
 
  private:
-  void sayRange();
   void makeStrip();
   void makeActions();
-  void makeRange();
   void take();
   void showPicture(std::shared_ptr<const MapPicture> picture);
 
@@ -38,7 +34,6 @@ class MapView : public InspectorView {
   ScaleMenu* m_scale = nullptr;
   GhostLegend* m_ghosts = nullptr;
   QToolButton* m_received = nullptr;
-  QTimer m_rangeSaid;
   quint64 m_job = 0, m_done = 0;  // number of the newest requested and shown picture
 };
 
