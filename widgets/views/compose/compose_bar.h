@@ -20,10 +20,10 @@ inline constexpr int kEditVerbs = 6;
 class ComposeBar : public QWidget {
   Q_OBJECT
  public:
-  ComposeBar(InspectorContext& context, QWidget* parent);
+  /// `view` is not ready while the engine tokenises the words.
+  ComposeBar(InspectorContext& context, InspectorView* view);
   void build(EditVerb verb);
   void refresh();
-  bool waiting() const { return m_ask.waiting(); }
 
  signals:
   void composed(const std::vector<kvlab::Action>& actions);

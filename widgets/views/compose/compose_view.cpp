@@ -33,7 +33,7 @@ ComposeView::ComposeView(InspectorContext& context, QWidget* parent)
   m_content->setBackgroundRole(QPalette::Base);
   m_content->setAutoFillBackground(true);
   auto* column = tightColumn(m_content);
-  m_bar = new ComposeBar(context, m_content);
+  m_bar = new ComposeBar(context, this);
   m_split = new TurningSplitter(
       kWide, [](int width) { return width * 3 / 5; }, [](int height) { return height * 3 / 5; }, m_content);
   makeList();

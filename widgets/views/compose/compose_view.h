@@ -21,7 +21,7 @@ class ComposeView : public InspectorView {
   ComposeView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
   QString tsv() const override { return m_plan->rowCount() ? m_list->table().tsv() : QString(); }
-  bool ready() const override { return InspectorView::ready() && !m_planSoon.isActive() && !m_bar->waiting(); }
+  bool ready() const override { return InspectorView::ready() && !m_planSoon.isActive(); }
   void setDraft(const QString& text) { m_editor->replaceText(text); }
   QString draft() const { return m_editor->toPlainText(); }
 
