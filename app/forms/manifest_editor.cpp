@@ -13,6 +13,7 @@
 #include "core/api/manifest.h"
 #include "core/api/manifest_values.h"
 #include "core/api/read_json.h"
+#include "widgets/base/format.h"
 #include "widgets/base/theme.h"
 
 namespace kvlab {
@@ -100,9 +101,8 @@ void ManifestEditor::sayWrong(const QString& text) {
 
 /// Shows a missing choice in a muted colour: a form without any choice is not wrong yet.
 void ManifestEditor::sayMissing(const Error& error) {
-  const QString text = QString::fromStdString(error.why + "; " + error.remedy);
   m_problem->setStyleSheet("color:" + Theme::current()->muted.name());
-  m_problem->setText(text.left(1).toUpper() + text.mid(1));
+  m_problem->setText(sentence(error));
 }
 
 /// Keys that the form has no control for stay as they are.

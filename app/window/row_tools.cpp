@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/window/row_tools.h"
 
+#include <QMenu>
 #include <QToolButton>
 
 #include "app/base/icons.h"

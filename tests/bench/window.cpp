@@ -10,7 +10,6 @@
 #include "bench/bench.h"
 #include "bench/event_waits.h"
 #include "widgets/views/map/map_canvas.h"
-#include "widgets/views/map/map_picture.h"
 
 namespace kvlab {
 namespace {

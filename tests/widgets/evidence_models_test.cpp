@@ -10,15 +10,14 @@
 #include "widgets/base/line_history.h"
 #include "widgets/base/tokens.h"
 #include "widgets/table/data_table.h"
-#include "widgets/views/compose/draft.h"
+#include "widgets/views/compose/json_editor.h"
 #include "widgets/views/compose/plan_model.h"
 #include "widgets/views/events/event_model.h"
 #include "widgets/views/events/timeline.h"
-#include "widgets/views/events/trace_export.h"
-#include "widgets/views/invariants/invariant_model.h"
-#include "widgets/views/log/log_model.h"
+#include "widgets/views/invariants/invariants_view.h"
+#include "widgets/views/log/log_view.h"
 #include "widgets/views/model/model_view.h"
-#include "widgets/views/numbers/series_model.h"
+#include "widgets/views/numbers/numbers_view.h"
 
 using namespace kvlab;
 using nlohmann::json;

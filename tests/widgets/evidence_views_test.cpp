@@ -2,6 +2,7 @@
 // Events, Invariants, Model and Numbers on the fake context: real clicks and keys, and the requests of the views to the
 // engine.
 #include <QClipboard>
+#include <QLineEdit>
 #include <QTemporaryDir>
 #include <QToolButton>
 #include <cmath>

@@ -5,7 +5,6 @@
 
 #include "open_view.h"
 #include "support/runner.h"
-#include "widgets/views/jobs/jobs_model.h"
 #include "widgets/views/jobs/jobs_view.h"
 
 using namespace kvlab;

@@ -349,8 +349,8 @@ class QuantTest : public QObject {
                 .model()
                 ->headerData(rig.view.table().columnOf("k_worst"), Qt::Horizontal)
                 .toString()
-                .endsWith(SortedModel::kUp));
-    QVERIFY(!rig.view.tsv().contains(SortedModel::kUp));
+                .endsWith(SortedTable::kUp));
+    QVERIFY(!rig.view.tsv().contains(SortedTable::kUp));
     QVERIFY(rig.view.setOption("sort", "-v_scale"));
     QCOMPARE(rig.view.options()["sort"], nlohmann::json("-v_scale"));
     QVERIFY(!rig.view.setOption("sort", "colour"));

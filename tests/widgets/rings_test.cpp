@@ -9,7 +9,7 @@
 #include "golden.h"
 #include "support/runner.h"
 #include "widgets/table/data_table.h"
-#include "widgets/views/map/map_picture.h"
+#include "widgets/views/map/map_canvas.h"
 #include "widgets/views/mirror/mirror_model.h"
 #include "widgets/views/rings/rings_view.h"
 

@@ -39,7 +39,7 @@ class SweepViewTest : public QObject {
     QVERIFY(m_view->tsv().count('\n') >= 42);
   }
   void model() {
-    SweepModel model(seriesColour, nullptr);
+    SweepModel model(nullptr);
     QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
     std::vector<SweepRow> rows = fixture::sweep()->rows;
     std::vector<SweepRow> few(rows.begin(), rows.begin() + 10);

@@ -261,6 +261,7 @@ class TimelineTest : public QObject {
   void theWheelZoomsAndSaysItsRange() {
     FakeContext context;
     const auto view = open<TimeLineView>(context);
+    view->setObjectName("timeline");
     QSignalSpy said(&context, &InspectorContext::scripted);
     QCOMPARE(view->options()["to"], json("all"));
     turn(view->line(), view->line().pointOf(0, 10), 240);

@@ -74,4 +74,9 @@ QString shareText(double value) {
   return std::isfinite(value) ? QString::number(value * 100, 'f', 1) + QStringLiteral(" %") : QStringLiteral("–");
 }
 
+QString sentence(const Error& error) {
+  const QString said = QString::fromStdString(error.why + "; " + error.remedy);
+  return said.left(1).toUpper() + said.mid(1);
+}
+
 }  // namespace kvlab

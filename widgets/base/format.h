@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Formats numbers for people: three significant digits and a unit. Pure functions; any thread.
+// Formats numbers for people, with three significant digits and a unit, and errors. Pure functions; any thread.
 #pragma once
 #include <QString>
 #include <string_view>
+
+#include "core/api/error.h"
 
 namespace kvlab {
 
@@ -25,5 +27,7 @@ QString wordOf(std::string_view text);
 /// "0.0123", "1.2e-05", "–" where it is not finite; shares as "91.2 %".
 QString figureText(double value);
 QString shareText(double value);
+/// The cause of an error and its remedy, as a sentence without its end.
+QString sentence(const Error& error);
 
 }  // namespace kvlab

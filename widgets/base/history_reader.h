@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "core/api/snapshot.h"
 
@@ -28,6 +29,20 @@ class HistoryReader {
     while (at != history.end() && *at != last && (*at)->tick == last->tick) ++at;
     if (at == history.end() || *at != last) return {history.begin(), true};
     return {at + 1, false};
+  }
+
+  /// Keeps one column for each snapshot: adds those that are new, made by `make(snapshot, columns before it)`, and
+  /// drops those that are not in the history any more. A column has the tick of its snapshot.
+  template <class Column, class Make>
+  void follow(History history, std::vector<Column>& columns, Make make) {
+    auto [unread, again] = read(history);
+    if (again) columns.clear();
+    for (; unread != history.end(); ++unread) {
+      while (!columns.empty() && columns.back().tick >= (*unread)->tick) columns.pop_back();  // was published again
+      columns.push_back(make(**unread, std::as_const(columns)));
+    }
+    const auto kept = [&](const Column& column) { return column.tick >= history.front()->tick; };
+    columns.erase(columns.begin(), std::ranges::find_if(columns, kept));
   }
 
  private:

@@ -85,11 +85,6 @@ void InspectorView::setInFront(bool front) {
   if (m_stale && inUse()) takeSnapshot();
 }
 
-void InspectorView::onSnapshot() { update(); }
-void InspectorView::onFocus() { update(); }
-void InspectorView::onHover() {}
-void InspectorView::onTheme() { update(); }
-
 void InspectorView::showEvent(QShowEvent* event) {
   QWidget::showEvent(event);
   m_preparing = false;
@@ -142,7 +137,8 @@ QList<QAction*> InspectorView::viewActions() {
   return m_actions;
 }
 
-QAction* InspectorView::addViewAction(const QString& text, const QString& tip, const QKeySequence& key) {
+QAction* InspectorView::addViewAction(const QString& text, const QString& tip, const std::function<void()>& does,
+                                      const QKeySequence& key) {
   auto* action = new QAction(text, this);
   action->setToolTip(tip);
   action->setStatusTip(tip);
@@ -152,12 +148,6 @@ QAction* InspectorView::addViewAction(const QString& text, const QString& tip, c
     addAction(action);
   }
   m_actions.append(action);
-  return action;
-}
-
-QAction* InspectorView::addViewAction(const QString& text, const QString& tip, const std::function<void()>& does,
-                                      const QKeySequence& key) {
-  QAction* action = addViewAction(text, tip, key);
   connect(action, &QAction::triggered, this, does);
   return action;
 }
@@ -431,10 +421,11 @@ Status InspectorView::setOption(const std::string& name, const nlohmann::json& v
                "its value was " + value.dump(), remedy, name, value);
 }
 
-void InspectorView::sayOption(const std::string& name) {
-  const std::string value = member(options(), name).dump();
-  emit m_context.scripted(QString("view.set(\"%1\", {%2: %3})")
-                              .arg(objectName(), QString::fromStdString(name), QString::fromStdString(value)));
+void InspectorView::sayOptions(const std::vector<std::string>& names) {
+  const nlohmann::json all = options();
+  QStringList said;
+  for (const std::string& one : names) said << QString::fromStdString(one + ": " + member(all, one).dump());
+  emit m_context.scripted(QString("view.set(\"%1\", {%2})").arg(objectName(), said.join(", ")));
 }
 
 QString InspectorView::noSessionHow() {

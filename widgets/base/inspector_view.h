@@ -28,6 +28,7 @@ namespace kvlab {
 class EngineAsk;
 class RowActions;
 class ScaleMenu;
+class TileCache;
 
 class InspectorView : public QWidget {
   Q_OBJECT
@@ -36,7 +37,8 @@ class InspectorView : public QWidget {
 
   /// The view's content as stable text: equal states give equal texts on every machine.
   virtual QString dump() const = 0;
-  /// True if the view shows the context's snapshot and no reply to its asks is outstanding. Screenshots wait for this.
+  /// True if the view shows the context's snapshot, and neither a reply to its asks nor a tile is outstanding.
+  /// Screenshots wait for this.
   virtual bool ready() const;
   /// Actions of the view's menu and tool bar; the base class adds copying and saving.
   virtual QList<QAction*> viewActions();
@@ -66,16 +68,17 @@ class InspectorView : public QWidget {
   bool savePicture(const QString& path);
 
  signals:
+  /// The view has taken a snapshot, a reply to one of its asks, or a tile.
   void readyChanged();
 
  protected:
   /// Another session is shown; its snapshot follows. Also called for hidden views, so that they drop old data.
   virtual void onSession() {}
-  /// Hooks, which the base class calls only while the view is in use. The default calls update().
-  virtual void onSnapshot();
-  virtual void onFocus();
-  virtual void onHover();
-  virtual void onTheme();
+  /// Hooks, which the base class calls only while the view is in use.
+  virtual void onSnapshot() {}
+  virtual void onFocus() {}
+  virtual void onHover() {}
+  virtual void onTheme() { update(); }
 
   InspectorContext& context() const { return m_context; }
   /// The snapshot shown now; null before a session is open.
@@ -127,8 +130,7 @@ class InspectorView : public QWidget {
   QLabel* readoutLine();
   /// The same, where long texts take further lines: nothing of them is cut off.
   QLabel* wrappedReadout();
-  /// Adds an action of this view (see viewActions).
-  QAction* addViewAction(const QString& text, const QString& tip, const QKeySequence& key = {});
+  /// Adds an action of this view (see viewActions), and what it does.
   QAction* addViewAction(const QString& text, const QString& tip, const std::function<void()>& does,
                          const QKeySequence& key = {});
   /// Says why an action cannot apply now, or nothing: the menu greys it, and its tip says why. Its key works at any
@@ -150,8 +152,9 @@ class InspectorView : public QWidget {
   void addOption(
       const std::string& name, QLineEdit* control, const Changed& changed = [] {});
   void addOption(ViewOption option);
-  /// Emits the script line that sets an option, after the user set it.
-  void sayOption(const std::string& name);
+  /// Emits the script line that sets options, after the user set them.
+  void sayOptions(const std::vector<std::string>& names);
+  void sayOption(const std::string& name) { sayOptions({name}); }
 
   /// Handles a click on a position: moves the focus and emits the script line with this effect.
   void clickPosition(Position position, InspectorContext::Choice choice = InspectorContext::Choice::Only);
@@ -175,6 +178,7 @@ class InspectorView : public QWidget {
 
  private:
   friend EngineAsk;
+  friend TileCache;
   /// Runs work of a view. A failure is shown as an error, and the other views go on.
   void safely(const std::function<void()>& work);
   void takeSnapshot();

@@ -4,6 +4,7 @@
 #include <QFontDatabase>
 #include <QStyleFactory>
 #include <QVariant>
+#include <QWidget>
 #include <array>
 
 Q_DECLARE_METATYPE(std::shared_ptr<const kvlab::Theme>)
@@ -198,6 +199,12 @@ QColor Theme::faded(QColor colour, int alpha) {
 QColor Theme::mix(const QColor& a, const QColor& b, double t) {
   const auto blend = [t](int x, int y) { return static_cast<int>(x + (y - x) * t + 0.5); };
   return QColor(blend(a.red(), b.red()), blend(a.green(), b.green()), blend(a.blue(), b.blue()));
+}
+
+void tint(QWidget* widget, const QColor& colour) {
+  QPalette colours = widget->palette();
+  colours.setColor(QPalette::WindowText, colour);
+  widget->setPalette(colours);
 }
 
 QColor seriesColour(int i, bool dark) {

@@ -54,6 +54,9 @@ struct Theme {
   static QColor mix(const QColor& a, const QColor& b, double t);
 };
 
+/// Gives the text of a widget a colour.
+void tint(QWidget* widget, const QColor& colour);
+
 /// Colours that distinguish kinds, safe for common colour blindness, with dash patterns as a second sign. Hues after
 /// Okabe and Ito, "Color Universal Design".
 inline constexpr int kSeriesColours = 8;

@@ -9,13 +9,17 @@
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "core/api/read_json.h"
 #include "widgets/base/finding_marks.h"
 
 namespace kvlab {
 namespace {
 constexpr int kPullFrom = 4;  // pixels; a shorter drag counts as a click
 constexpr double kZoomStep = 1.5;
+constexpr int kRangeRest = 400;      // ms after the last zoom
+constexpr const char* kAll = "all";  // the option `to` of an axis that shows everything
 
 std::optional<CellStep> cellStep(const QKeyEvent& event, int page, int all) {
   const int one = event.modifiers() & Qt::ControlModifier ? 10 : 1;
@@ -49,6 +53,8 @@ AxisCanvas::AxisCanvas(InspectorContext& context, QWidget* parent) : QWidget(par
   setFocusPolicy(Qt::StrongFocus);
   setToolTipDuration(3000);
   setAttribute(Qt::WA_OpaquePaintEvent);
+  m_rest.setSingleShot(true);
+  connect(&m_rest, &QTimer::timeout, this, &AxisCanvas::ranged);
   for (const auto changed :
        {&InspectorContext::focusChanged, &InspectorContext::hoverChanged, &InspectorContext::selectionChanged})
     connect(&context, changed, this, qOverload<>(&QWidget::update));
@@ -91,6 +97,28 @@ void AxisCanvas::panTo(double first) {
   m_axis.first = first;
   m_axis.clamp();
   moved();
+}
+
+void AxisCanvas::sayRange() { m_rest.start(kRangeRest); }
+
+std::vector<ViewOption> AxisCanvas::rangeOptions(const std::string& item) {
+  using nlohmann::json;
+  const auto from = [this] { return static_cast<std::int64_t>(std::lround(m_axis.first)); };
+  const auto end = [this] { return static_cast<std::int64_t>(std::lround(m_axis.first + m_axis.visible())); };
+  const auto to = [=, this] { return m_axis.fitted ? json(kAll) : json(end()); };
+  const auto show = [=, this](std::int64_t begin, std::int64_t last) -> std::string {
+    if (begin >= last) return "keep `from` below `to`";
+    if (begin < 0 || last > std::numeric_limits<int>::max()) return "use a " + item + ", or \"all\" as `to`";
+    showRange(static_cast<double>(begin), static_cast<double>(last));
+    return {};
+  };
+  const auto number = [](const json& value) { return jsonOr(value, std::int64_t{-1}); };
+  const auto setTo = [=, this](const json& value) -> std::string {
+    if (value != kAll) return show(from(), number(value));
+    fit();
+    return {};
+  };
+  return {{"from", from, [=](const json& value) { return show(number(value), end()); }}, {"to", to, setTo}};
 }
 
 void AxisCanvas::revealFocus() {
@@ -193,7 +221,7 @@ void AxisCanvas::wheelEvent(QWheelEvent* event) {
     m_axis.pan((turn.x() ? turn.x() : turn.y()) * 0.6);
   else m_axis.zoom(event->position().x() - axisArea().left(), std::pow(1.0018, turn.y()));
   moved();
-  emit ranged();
+  sayRange();
   hover(cellAt(event->position().toPoint()));
   event->accept();
 }
@@ -222,7 +250,7 @@ void AxisCanvas::mouseMoveEvent(QMouseEvent* event) {
 void AxisCanvas::mouseReleaseEvent(QMouseEvent* event) {
   unsetCursor();
   const Held held = std::exchange(m_held, Held::Nothing);
-  if (held == Held::Pulled || held == Held::Overview) emit ranged();
+  if (held == Held::Pulled || held == Held::Overview) sayRange();
   if (held == Held::Marked) markRange(m_from.x(), event->position().toPoint().x(), true);
   const bool click = held == Held::Pressed && event->button() == Qt::LeftButton;
   CanvasCell cell = click ? cellAt(event->position().toPoint()) : CanvasCell();
@@ -234,7 +262,7 @@ void AxisCanvas::mouseReleaseEvent(QMouseEvent* event) {
 
 void AxisCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
   if (event->button() != Qt::LeftButton || activate(cellAt(event->position().toPoint()))) return;
-  if (hasAxis()) fit(), emit ranged();
+  if (hasAxis()) fit(), sayRange();
   else mousePressEvent(event);  // the second of two quick clicks
 }
 
@@ -247,7 +275,7 @@ void AxisCanvas::keyPressEvent(QKeyEvent* event) {
   const auto factor = hasAxis() ? zoomStep(*event) : std::nullopt;
   if (factor) {
     *factor > 0 ? zoomBy(*factor) : fit();
-    return emit ranged();
+    return sayRange();
   }
   const bool enter = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;
   if (!enter || !activate(focusCell())) QWidget::keyPressEvent(event);

@@ -6,11 +6,13 @@
 // arrow keys move the focus. Subclasses implement hooks for the place and the meaning of cells. Owned by a view. GUI
 // thread. Device-independent pixels.
 #pragma once
+#include <QTimer>
 #include <QWidget>
 
 #include "widgets/base/finding_marks.h"
 #include "widgets/base/inspector_context.h"
 #include "widgets/base/theme.h"
+#include "widgets/base/view_options.h"
 #include "widgets/canvas/axis_map.h"
 
 namespace kvlab {
@@ -42,12 +44,17 @@ class AxisCanvas : public QWidget {
   void revealFocus();
   /// Description of the cell under the pointer, else of the focused cell.
   virtual QString readout() const = 0;
+  /// The visible range as the options `from` and `to` of a view; `to` is "all" while the whole axis is shown. `item`: a
+  /// word for an item of the axis.
+  std::vector<ViewOption> rangeOptions(const std::string& item);
+  /// The person zooms or pans: ranged() follows once for all turns of the wheel that follow each other.
+  void sayRange();
   /// Sets the findings of checks up to now, for canvases that show a measurement of an older state.
   void setFindings(FindingMarks found);
 
  signals:
   void readoutChanged();
-  /// The person has zoomed or panned, by wheel, keys or pointer.
+  /// The person has zoomed or panned, by wheel, keys or pointer, and rests.
   void ranged();
   void chosen(kvlab::CanvasCell cell, kvlab::InspectorContext::Choice choice);
   /// The menu is about to open over a cell.
@@ -136,6 +143,7 @@ class AxisCanvas : public QWidget {
   double m_first = 0;    // first visible item at the press
   int m_scrolled = 0;    // pixels scrolled since the press
   bool m_shift = false;  // was held at the press
+  QTimer m_rest;         // until ranged()
 };
 
 }  // namespace kvlab

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Geometry and input; painting is in matrix_paint.cpp.
+// The cells are painted as one image; everything else is drawn for the visible range only.
 #include "widgets/canvas/matrix_canvas.h"
 
+#include <QPainter>
 #include <QScrollBar>
 #include <algorithm>
 #include <cmath>
@@ -11,6 +12,14 @@
 namespace kvlab {
 namespace {
 constexpr int kRuler = 22, kOverview = 12;
+
+constexpr int kNameTall = 13, kTextTall = 15;
+constexpr double kRowsApart = 7;  // pixels per item from which items stand apart
+constexpr int kHatching = 6;
+
+QSize imageSize(const QRect& area, double dpr) {
+  return {static_cast<int>(std::lround(area.width() * dpr)), static_cast<int>(std::lround(area.height() * dpr))};
+}
 }  // namespace
 
 int MatrixParts::top(int line) const {
@@ -168,6 +177,211 @@ QString MatrixCanvas::tsv(const std::function<QString(int line)>& title,
     out += tsvLine(texts);
   }
   return out;
+}
+
+void MatrixCanvas::paintContent(QPainter& painter, const Theme& theme) {
+  if (lines() == 0) return;
+  m_legend = -1;  // it may name the focus
+  const MatrixParts p = parts();
+  if (m_dark != theme.dark) m_image = m_overall = QImage();
+  m_dark = theme.dark;
+  paintCells(painter, p, theme);
+  paintRuler(painter, p.ruler, width(), axis(), theme);
+  paintNames(painter, p, theme);
+  painter.save();
+  const int edge = of() ? 0 : 2;
+  painter.setClipRect(QRect(p.cells.left() - edge, 0, p.cells.width() + 2 * edge, height()));
+  paintTokenTexts(
+      painter, p.tokens, axis(), focusCell().item, [this](int item) { return itemText(item); }, theme);
+  paintTexts(painter, p, theme);
+  paintSelected(painter, p, theme);
+  paintOver(painter, p, theme);
+  paintWrong(painter, p, theme);
+  paintCrossHair(painter, p, theme);
+  painter.restore();
+  if (!p.overview.isEmpty()) paintOverview(painter, p, theme);
+  paintLegend(painter, p.legend, legend(theme), theme);
+  if (p.readout.height() > 0) paintReadout(painter, p.readout, readout(), hint(), theme, note(), !findings().empty());
+}
+
+void MatrixCanvas::paintCells(QPainter& painter, const MatrixParts& p, const Theme& theme) {
+  const Cells from = cells(theme);
+  if (!from.values) {
+    painter.save();
+    painter.setClipRect(p.cells);
+    for (int line = 0; line < lines(); ++line)
+      if (const QRectF box = p.line(line); box.bottom() > p.cells.top() && box.top() <= p.cells.bottom())
+        paintLine(painter, box, line, theme);
+    return painter.restore();
+  }
+  const double dpr = painter.deviceTransform().m11();
+  if (m_image.size() != imageSize(p.cells, dpr)) m_image = cellImage(p, from, dpr, theme);
+  painter.drawImage(p.cells.topLeft(), m_image);
+}
+
+/// If lines and items are large enough, gaps separate them.
+QImage MatrixCanvas::cellImage(const MatrixParts& p, const Cells& from, double dpr, const Theme& theme) const {
+  const auto pixels = [dpr](int length) { return static_cast<int>(std::lround(length * dpr)); };
+  QImage image(imageSize(p.cells, dpr), QImage::Format_RGB32);
+  if (image.isNull()) return image;
+  std::vector<int> tops;
+  for (int line = 0; line <= lines(); ++line) tops.push_back(pixels(p.top(line) - p.cells.top()));
+  from.values->blit(image, axis().first, axis().scale * dpr, tops,
+                    {from.colours, theme.surface.rgb(), pixels(kHatching)});
+  image.setDevicePixelRatio(dpr);
+  QPainter gaps(&image);
+  for (int line = 1; p.tall >= 6 && line < lines(); ++line)
+    gaps.fillRect(QRectF(0, p.top(line) - p.cells.top(), p.cells.width(), 1), theme.surface);
+  const auto [begin, end] = axis().inSight();
+  for (int item = begin; axis().scale >= kRowsApart && item < end; ++item)
+    gaps.fillRect(QRectF(std::ceil(axis().pixel(item) * dpr - 1e-6) / dpr, 0, 1, p.cells.height()), theme.surface);
+  return image;
+}
+
+/// Selected rows that lie side by side share a frame, and a bar below the ruler.
+void MatrixCanvas::paintSelected(QPainter& painter, const MatrixParts& p, const Theme& theme) const {
+  const SnapshotPtr own = of();
+  if (!own || context().selection().empty()) return;
+  const auto [begin, seen] = axis().inSight();
+  const int end = std::min(seen, own->length());
+  const auto marked = [&](int row) { return row < end && context().selected(own->context[at(row)]); };
+  for (int row = begin; row < end; ++row) {
+    if (!marked(row)) continue;
+    const double left = cellBox(p, {0, row}).left();
+    while (marked(row + 1)) ++row;
+    const double wide = std::max(3.0, cellBox(p, {0, row}).right() - left);
+    paintOutline(painter, QRectF(left, p.cells.top(), wide, p.cells.height()), theme.accent, 1, theme);
+    painter.fillRect(QRectF(left, p.ruler.bottom() - 2, wide, 3), theme.accent);
+  }
+}
+
+/// As many names as fit; the chosen lines and the wrong ones always have theirs.
+void MatrixCanvas::paintNames(QPainter& painter, const MatrixParts& p, const Theme& theme) const {
+  const int focus = focusLine(), room = p.cells.left() - 7;
+  int every = 1;
+  while (p.tall * every < kNameTall) every *= 2;
+  painter.save();
+  const QRect beside(0, p.cells.top(), width(), p.cells.height());
+  painter.setClipRect(p.scrolls() ? beside : beside.adjusted(0, -kNameTall, 0, kNameTall));
+  painter.setFont(theme.monoSmall);
+  for (int line = 0; line < lines(); ++line) {
+    const bool wrong = lineIsWrong(line), chosen = lineIsChosen(line);
+    const bool near = std::abs(p.top(line) - p.top(focus)) < kNameTall;
+    if (!wrong && !chosen && (line % every || near)) continue;
+    const QRectF box = p.line(line);
+    const double tall = std::max<double>(kNameTall, box.height());
+    painter.setPen(wrong ? theme.error : chosen ? theme.text : theme.faint);
+    painter.drawText(QRectF(0, box.center().y() - tall / 2, room, tall), Qt::AlignRight | Qt::AlignVCenter,
+                     (wrong ? QStringLiteral("✕") : QString()) + lineName(line));
+    const LineFigure figure = lineFigure(line);
+    painter.setPen(figure.wrong ? theme.error : theme.muted);
+    painter.drawText(QRectF(box.right() + 6, box.center().y() - tall / 2, width() - box.right(), tall),
+                     Qt::AlignLeft | Qt::AlignVCenter, figure.text);
+  }
+  painter.restore();
+  painter.setFont(theme.small);
+  painter.setPen(theme.faint);
+  if (const QString word = figureWord(); !word.isEmpty()) {
+    const QRect box(p.ruler.right() + 1, 0, width() - p.ruler.right() - 1, p.ruler.height() - 1);
+    painter.fillRect(box, theme.raised);
+    painter.drawText(box.adjusted(6, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, word);
+  }
+  painter.drawText(QRect(0, 0, room, p.ruler.height()), Qt::AlignRight | Qt::AlignVCenter, lineWord());
+}
+
+void MatrixCanvas::paintTexts(QPainter& painter, const MatrixParts& p, const Theme& theme) const {
+  if (axis().scale < kWideScale || p.tall < kTextTall) return;
+  const Cells from = cells(theme);
+  if (!from.values) return;
+  painter.setFont(theme.monoSmall);
+  const QFontMetrics metrics = painter.fontMetrics();
+  const auto [begin, end] = axis().inSight();
+  for (int line = 0; line < lines(); ++line)
+    for (int item = begin; item < end; ++item) {
+      const std::uint8_t index = from.values->at(line, item);
+      if (index < kFirstColour) continue;
+      painter.setPen(readableOn(from.colours[index]));
+      const QRectF box = cellBox(p, {line, item});
+      painter.drawText(box, Qt::AlignCenter,
+                       metrics.elidedText(cellText({line, item}), Qt::ElideRight, static_cast<int>(box.width()) - 4));
+    }
+}
+
+/// A finding without a layer marks the row in all lines, one without a row the whole line. Lines of the same layer
+/// share a mark.
+void MatrixCanvas::paintWrong(QPainter& painter, const MatrixParts& p, const Theme& theme) const {
+  if (!of()) return;
+  const auto [begin, end] = axis().inSight();
+  for (const FindingMark& one : findings().all()) {
+    const bool whole = one.row.value() < 0;
+    const int item = whole ? -1 : itemOf(Position(one.position), one.row);
+    if ((!one.layer && whole) || (!whole && (item < begin || item >= end))) continue;
+    const auto marked = [&](int line) { return one.concerns(layerOf(line)); };
+    for (int first = 0; first < lines(); ++first) {
+      if (!marked(first)) continue;
+      int last = first;
+      while (last + 1 < lines() && marked(last + 1)) ++last;
+      const QRectF top = cellBox(p, {first, item}), bottom = cellBox(p, {last, item});
+      QRectF box(top.topLeft(), bottom.bottomRight());
+      if (whole) box.setLeft(p.cells.left() + 3), box.setRight(p.cells.right() - 2);
+      if (!p.seen(box).isEmpty()) paintFinding(painter, p.seen(box), theme);
+      first = last;
+    }
+  }
+}
+
+void MatrixCanvas::paintCrossHair(QPainter& painter, const MatrixParts& p, const Theme& theme) const {
+  const auto frame = [&](const QRectF& whole, const QColor& colour, int wide) {
+    const QRectF box = p.seen(whole);
+    if (p.scrolls() && box.isEmpty()) return;
+    paintOutline(painter,
+                 QRectF(std::round(box.left()), box.top(), std::max(3.0, std::round(box.width())), box.height()),
+                 colour, wide, theme);
+  };
+  const auto column = [&](int item) {
+    const QRectF cell = cellBox(p, {0, item});
+    return QRectF(cell.left(), p.cells.top(), cell.width(), p.cells.height());
+  };
+  const bool rows = of() != nullptr;
+  if (const int item = hoveredItem(); item >= 0) {
+    if (rows) painter.fillRect(column(item), Theme::faded(theme.hover, 30));
+    if (hovered().line >= 0 && hovered().line < lines()) frame(cellBox(p, {hovered().line, item}), theme.hover, 1);
+  }
+  const CanvasCell focus = focusCell();
+  const bool line = focus.line >= 0 && focus.line < lines();
+  if (line && shape().frameLine) frame(p.line(focus.line), Theme::faded(theme.focus, 150), 1);
+  if (focus.item < 0) return;
+  if (rows) frame(column(focus.item), Theme::faded(theme.focus, 150), 1);
+  if (line) frame(cellBox(p, focus), theme.focus, 2);
+  if (rows) paintArrow(painter, QPointF(column(focus.item).center().x(), p.ruler.bottom() + 0.5), -6, theme.focus);
+}
+
+void MatrixCanvas::paintOverview(QPainter& painter, const MatrixParts& p, const Theme& theme) {
+  const Cells from = cells(theme);
+  const int pixels = static_cast<int>(std::lround(p.overview.width() * painter.deviceTransform().m11()));
+  const double perItem = p.overview.width() / std::max(1.0, axis().count);
+  if (from.values && m_overall.width() != pixels) {
+    m_overall = QImage(pixels, 1, QImage::Format_RGB32);
+    std::vector<std::uint8_t> best(at(pixels)), line(best.size());
+    for (int l = 0; l < lines(); ++l) {
+      from.values->line(l, 0, pixels / std::max(1.0, axis().count), line);
+      for (std::size_t x = 0; x < best.size(); ++x) best[x] = std::max(best[x], line[x]);
+    }
+    for (std::size_t x = 0; x < best.size(); ++x) m_overall.setPixel(static_cast<int>(x), 0, from.colours[best[x]]);
+  }
+  painter.drawImage(p.overview, m_overall);
+  const double left = p.overview.left() + axis().first * perItem, wide = std::max(6.0, axis().visible() * perItem);
+  const QColor shade = Theme::faded(theme.surface, 170);
+  painter.fillRect(QRectF(p.overview.left(), p.overview.top(), left - p.overview.left(), p.overview.height()), shade);
+  painter.fillRect(QRectF(left + wide, p.overview.top(), p.overview.right() + 1 - left - wide, p.overview.height()),
+                   shade);
+  for (const FindingMark& one : findings().all())
+    if (const int item = itemOf(Position(one.position), one.row); item >= 0)
+      painter.fillRect(QRectF(p.overview.left() + item * perItem - 1, p.overview.top() - 3, 3, p.overview.height() + 6),
+                       theme.error);
+  painter.setBrush(Qt::NoBrush);
+  painter.setPen(theme.focus);
+  painter.drawRect(QRectF(std::round(left), p.overview.top() - 1, std::round(wide) - 1, p.overview.height() + 1));
 }
 
 }  // namespace kvlab

@@ -6,8 +6,11 @@
 #include <QObject>
 #include <deque>
 #include <memory>
+#include <optional>
+#include <unordered_map>
 
-#include "widgets/base/inspector_context.h"
+#include "widgets/base/inspector_view.h"
+#include "widgets/canvas/colour_map.h"
 
 namespace kvlab {
 
@@ -20,8 +23,9 @@ struct ShownTile {
 class TileCache : public QObject {
   Q_OBJECT
  public:
-  /// `tag` separates this cache's requests from those of other views. Tiles of an old session are dropped.
-  TileCache(InspectorContext& context, std::string tag, QObject* parent);
+  /// `tag` separates this cache's requests from those of other views. Tiles of an old session are dropped. The view is
+  /// not ready while a tile is outstanding.
+  TileCache(InspectorContext& context, std::string tag, InspectorView* view);
 
   /// Requests all values of a quantity: at the newest tick, or while an older tick is shown at that one, unless they
   /// are there.
@@ -49,12 +53,38 @@ class TileCache : public QObject {
 
   static constexpr std::size_t kBudget = 48u << 20;  // bytes of tiles kept for scrubbing
   InspectorContext& m_context;
+  InspectorView* m_view;
   const std::string m_tag;
   std::deque<std::shared_ptr<const Tile>> m_tiles;  // oldest first
   std::optional<Tick> m_behind;             // tick of the values that the view shows; none if the view shows that tick
   Quantity m_shows = Quantity::Brightness;  // last quantity that best() was asked for
   std::map<Quantity, quint64> m_open;       // outstanding requests; a newer one replaces an older one of its quantity
   quint64 m_asked = 0;                      // number of the last request
+};
+
+/// The values of a tile by row. A tile may be older than the shown tick; rows that it has are found in it whatever an
+/// edit did to their positions. A value.
+class TileRows {
+ public:
+  /// No values.
+  TileRows() = default;
+  /// The tile has the values of all cache layers; null = none yet. They share one scale.
+  TileRows(Quantity quantity, const ShownTile& from, ScaleChoice choice);
+
+  /// True if no row has a value.
+  bool none() const { return m_none; }
+  const ColourScale& scale() const { return m_legend.scales.first(); }
+  const ColourLegend& legend() const { return m_legend; }
+  /// NaN = the row has no value there.
+  float value(CacheLayer layer, LedgerId row) const;
+  /// The value with the strongest colour in any layer; NaN = no layer has one.
+  float strongest(LedgerId row) const;
+
+ private:
+  std::shared_ptr<const Tile> m_tile;
+  std::unordered_map<std::int32_t, std::int32_t> m_positions;  // by ledger id
+  ColourLegend m_legend;
+  bool m_none = true;
 };
 
 }  // namespace kvlab

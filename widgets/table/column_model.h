@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Item models whose columns are defined in one place. A ColumnSpec holds everything about a column: id, title, width,
 // order of hiding, and functions for text, tone and tool tip of a line. ColumnModel serves such columns as an item
-// model; LineModel also stores the lines; SortedModel sorts them. Owned by a view. GUI thread.
+// model; LineModel also stores the lines. Owned by a view. GUI thread.
 #pragma once
 #include <QAbstractTableModel>
-#include <QSortFilterProxyModel>
 #include <functional>
 #include <map>
 #include <utility>
@@ -152,18 +151,6 @@ class LineModel : public ColumnModel<const Line&> {
   }
 
   std::vector<Line> m_lines;
-};
-
-/// Sorts a model's lines by a column's kKeyRole; the column's title gets an arrow. Lines without a key come first;
-/// equal lines keep their order.
-class SortedModel : public QSortFilterProxyModel {
-  Q_OBJECT
- public:
-  static constexpr QChar kUp{u'↑'}, kDown{u'↓'};
-
-  explicit SortedModel(QAbstractItemModel* source, QObject* parent);
-  QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
-  void sort(int column, Qt::SortOrder order) override;
 };
 
 }  // namespace kvlab

@@ -3,12 +3,14 @@
 // scroll fast), no row header, whole lines selected, Ctrl+C copies the selected lines as TSV. Owned by its view. GUI
 // thread.
 #pragma once
+#include <QPointF>
 #include <QStyledItemDelegate>
 #include <QTableView>
 
 #include "widgets/base/theme.h"
 
 class QLabel;
+class QPainter;
 
 namespace kvlab {
 
@@ -65,6 +67,8 @@ class DataTable : public QTableView {
   /// -1 = no column has this id.
   int columnOf(const QString& id) const;
   QList<int> shedColumns() const { return m_shed; }
+  /// Height of the header and of so many lines.
+  int tallFor(int lines) const;
   /// Width that the mark takes from a column's title and cells.
   int reservedOf(int column) const;
   /// The hidden cells of a line, "title: text" each.
@@ -98,5 +102,11 @@ class DataTable : public QTableView {
   int m_reserved = -1;    // the column whose right end the mark covers
   bool m_byHand = false;  // a key or click is being handled; other changes of the current line emit nothing
 };
+
+/// A lamp with a word: a disc with a tick mark for "holds", a square on its corner with a cross for "broken". Shape,
+/// sign, word and colour have the same meaning.
+void paintLamp(QPainter& painter, QPointF centre, double radius, bool good, const Theme& theme);
+/// In place of a lamp: nothing is known yet, or there is nothing to do.
+void paintRing(QPainter& painter, QPointF centre, const Theme& theme);
 
 }  // namespace kvlab

@@ -137,7 +137,6 @@ void AttentionView::measure(bool byHand) {
   const auto arrived = [this](const Result<nlohmann::json>& reply) {
     take(reply);
     measureIfWanted();
-    emit readyChanged();
   };
   nlohmann::json args = withLayer(*shown(), layer());
   if (wantsQueries()) {
@@ -208,10 +207,7 @@ QString AttentionView::why() const {
   if (!hasRows()) return promptHow();
   if (m_ask.waiting())
     return tr("Asking the queries over the rows that the layer holds") + m_progress + QStringLiteral(" …");
-  if (m_refused) {
-    const QString said = QString::fromStdString(m_refused->why + "; " + m_refused->remedy);
-    return said.left(1).toUpper() + said.mid(1);
-  }
+  if (m_refused) return sentence(*m_refused);
   return tr(
       "“Measure” above asks the newest token's query, or the last queries of one head, over the rows that the focused "
       "layer holds; “Follow” does so after every tick.");

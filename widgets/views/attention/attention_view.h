@@ -15,7 +15,6 @@ class AttentionView : public InspectorView {
   AttentionView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
   QString tsv() const override;
-  bool ready() const override { return InspectorView::ready() && !m_ask.waiting(); }
   AttentionCanvas& canvas() { return *m_canvas; }
 
  protected:

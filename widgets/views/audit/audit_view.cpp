@@ -13,8 +13,7 @@
 #include "widgets/base/panes.h"
 #include "widgets/base/policy_menu.h"
 #include "widgets/base/view_registry.h"
-#include "widgets/table/column_order.h"
-#include "widgets/table/lamp.h"
+#include "widgets/table/data_table.h"
 
 namespace kvlab {
 namespace {
@@ -107,7 +106,7 @@ QString part(std::int64_t some, std::int64_t all) {
 }  // namespace
 
 AuditView::AuditView(InspectorContext& context, QWidget* parent)
-    : InspectorView(context, parent), m_model(new AuditModel(this)), m_sorted(new SortedModel(m_model, this)) {
+    : InspectorView(context, parent), m_model(new AuditModel(this)) {
   makeStrip();
   makeTable();
 }
@@ -133,28 +132,27 @@ void AuditView::makeTable() {
   m_banner->setIndent(Theme::kMedium);
   m_banner->setFont(theme()->ui);
   m_banner->hide();
-  m_table = new DataTable(
-      content, m_sorted, tr("Policies by layer"),
+  m_table = new SortedTable(
+      content, m_model, tr("Policies by layer"),
       tr("Click a line to focus the layer, a column title to sort by it; click again to reverse the order"));
   const int share = m_table->columnOf("share"), state = m_table->columnOf("state");
   m_table->setItemDelegateForColumn(share, new AuditDelegate(AuditDelegate::Share, m_table));
   m_table->setItemDelegateForColumn(state, new AuditDelegate(AuditDelegate::State, m_table));
   m_table->stretch({"share"});
-  auto* order = new ColumnOrder(m_table);
   m_table->takeColumns();  // titles need room for the arrow
-  connect(order, &ColumnOrder::changed, this, &AuditView::onFocus);
-  connect(order, &ColumnOrder::chosen, this, [this] { sayOption("sort"); });
-  addOption(order->viewOption());
+  connect(m_table, &SortedTable::sorted, this, &AuditView::onFocus);
+  connect(m_table, &SortedTable::sortedByUser, this, [this] { sayOption("sort"); });
+  addOption(m_table->sortOption());
   column->addWidget(m_banner);
   column->addWidget(m_table, 1);
   setContent(content);
   setMainControl(m_table);
   m_total = readoutLine();
   connect(m_table, &DataTable::chosen, this,
-          [this](const QModelIndex& index) { clickLayer(m_model->at(m_sorted->mapToSource(index)).layer); });
-  QAction* next = addViewAction(tr("Order by the next column"), tr("Sort the layers by the next column of the table"),
-                                QKeySequence(QStringLiteral("S")));
-  connect(next, &QAction::triggered, order, &ColumnOrder::next);
+          [this](const QModelIndex& index) { clickLayer(m_model->lines()[at(m_table->modelRow(index))].layer); });
+  addViewAction(
+      tr("Order by the next column"), tr("Sort the layers by the next column of the table"),
+      [this] { m_table->sortByNext(); }, Qt::Key_S);
 }
 
 void AuditView::setPolicy(const std::string& policy) {
@@ -204,9 +202,7 @@ void AuditView::say() {
   m_table->setAccessibleDescription(m_state->text() + QStringLiteral("; ") + m_total->text());
 }
 
-void AuditView::onFocus() {
-  m_table->showRow(m_sorted->mapFromSource(m_model->index(m_model->rowOf(context().focus().layer), 0)).row());
-}
+void AuditView::onFocus() { m_table->showModelRow(m_model->rowOf(context().focus().layer)); }
 
 QString AuditView::dump() const {
   if (m_model->rowCount() == 0) return QStringLiteral("audit: every layer keeps all its rows\n");
@@ -215,9 +211,7 @@ QString AuditView::dump() const {
       QLatin1Char('\n');
 }
 
-QString AuditView::tsv() const {
-  return m_model->rowCount() ? m_table->tsv().remove(SortedModel::kUp).remove(SortedModel::kDown) : QString();
-}
+QString AuditView::tsv() const { return m_model->rowCount() ? m_table->plainTsv() : QString(); }
 
 }  // namespace kvlab
 

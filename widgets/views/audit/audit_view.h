@@ -3,8 +3,7 @@
 // their tick, and fallbacks; red if a policy does not keep its budget. Also sets policies. GUI thread.
 #pragma once
 #include "widgets/base/inspector_view.h"
-#include "widgets/table/column_model.h"
-#include "widgets/table/data_table.h"
+#include "widgets/table/sorted_table.h"
 #include "widgets/views/audit/audit_model.h"
 
 namespace kvlab {
@@ -28,8 +27,7 @@ class AuditView : public InspectorView {
   void say();
 
   AuditModel* m_model;
-  SortedModel* m_sorted;
-  DataTable* m_table = nullptr;
+  SortedTable* m_table = nullptr;
   QLabel *m_state = nullptr, *m_banner = nullptr, *m_total = nullptr;
   QComboBox* m_scope = nullptr;
   QToolButton* m_policy = nullptr;

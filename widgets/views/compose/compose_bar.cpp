@@ -41,13 +41,13 @@ std::optional<std::vector<TokenId>> idsIn(const QString& words) {
 }
 }  // namespace
 
-ComposeBar::ComposeBar(InspectorContext& context, QWidget* parent)
-    : QWidget(parent),
+ComposeBar::ComposeBar(InspectorContext& context, InspectorView* view)
+    : QWidget(view),
       m_context(context),
       m_rows(new ElidedLabel(this)),
       m_tokens(new ElidedLabel(this)),
       m_words(new QLineEdit(this)),
-      m_ask(context, this, "compose.tokenise") {
+      m_ask(context, view, "compose.tokenise") {
   m_words->setPlaceholderText(tr("Replacement words, or token ids as #12 #7"));
   m_words->setAccessibleName(tr("Replacement words"));
   m_words->setToolTip(tr("Words to insert; the model's tokeniser splits them into tokens"));
@@ -143,13 +143,12 @@ void ComposeBar::wordsChanged() {
       for (const nlohmann::json& id : *reply) m_ids.push_back(TokenId(jsonOr(id, -1)));
     showTokens();
     if (auto then = std::exchange(m_then, nullptr)) then();
-    emit settled();
   });
   showTokens();
 }
 
 void ComposeBar::withTokens(std::function<void()> then) {
-  if (!waiting() && m_idsOf == m_words->text()) return then();
+  if (!m_ask.waiting() && m_idsOf == m_words->text()) return then();
   m_then = std::move(then);
 }
 

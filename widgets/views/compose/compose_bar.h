@@ -20,16 +20,15 @@ inline constexpr int kEditVerbs = 6;
 class ComposeBar : public QWidget {
   Q_OBJECT
  public:
-  ComposeBar(InspectorContext& context, QWidget* parent);
+  /// `view` is not ready while the engine tokenises the words.
+  ComposeBar(InspectorContext& context, InspectorView* view);
   void build(EditVerb verb);
   void refresh();
-  bool waiting() const { return m_ask.waiting(); }
 
  signals:
   void composed(const std::vector<kvlab::Action>& actions);
   /// The reason why no action was built, and the remedy.
   void refused(const QString& why);
-  void settled();
 
  private:
   void makeButtons();

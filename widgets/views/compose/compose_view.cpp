@@ -33,7 +33,7 @@ ComposeView::ComposeView(InspectorContext& context, QWidget* parent)
   m_content->setBackgroundRole(QPalette::Base);
   m_content->setAutoFillBackground(true);
   auto* column = tightColumn(m_content);
-  m_bar = new ComposeBar(context, m_content);
+  m_bar = new ComposeBar(context, this);
   m_split = new TurningSplitter(
       kWide, [](int width) { return width * 3 / 5; }, [](int height) { return height * 3 / 5; }, m_content);
   makeList();
@@ -50,7 +50,6 @@ ComposeView::ComposeView(InspectorContext& context, QWidget* parent)
   connect(&m_planSoon, &QTimer::timeout, this, &ComposeView::askPlan);
   connect(m_bar, &ComposeBar::composed, this, &ComposeView::compose);
   connect(m_bar, &ComposeBar::refused, this, [this](const QString& why) { say(why, Tone::Warning); });
-  connect(m_bar, &ComposeBar::settled, this, &InspectorView::readyChanged);
   addOption({"draft", [this] { return m_clean ? std::string() : draft().toStdString(); },
              [this](const json& value) { return takeDraft(value); }});
   followQueue();
@@ -124,11 +123,6 @@ QWidget* ComposeView::makeFooter() {
   connect(m_drop, &QPushButton::clicked, this, &ComposeView::followQueue);
   runsCommand(m_clear, context(), "clear_pending");
   return box;
-}
-
-bool ComposeView::ready() const {
-  return InspectorView::ready() && !m_askPlan.waiting() && !m_planSoon.isActive() && !m_edit.waiting() &&
-      !m_askWords.waiting() && !m_bar->waiting();
 }
 
 std::string ComposeView::takeDraft(const json& value) {
@@ -258,7 +252,6 @@ void ComposeView::askPlan() {
   m_askPlan.query("plan", {{"actions", m_check.list}, {"instead", true}}, [this](const Result<json>& reply) {
     planned(reply);
     buttons();
-    emit readyChanged();
   });
 }
 
@@ -291,18 +284,12 @@ void ComposeView::mark() {
 void ComposeView::say(const QString& text, Tone tone) {
   m_tone = tone;
   m_doneAt.reset();
-  tint();
+  tint(m_message, toneColour(tone, *theme()));
   const QString sign = tone == Tone::Error ? QStringLiteral("✗ ")
       : tone == Tone::Warning              ? QStringLiteral("⚠ ")
       : tone == Tone::Ok                   ? QStringLiteral("✓ ")
                                            : QString();
   m_message->setText(sign + text);
-}
-
-void ComposeView::tint() {
-  QPalette colours = m_message->palette();
-  colours.setColor(QPalette::WindowText, toneColour(m_tone, *theme()));
-  m_message->setPalette(colours);
 }
 
 void ComposeView::tell(const QString& text, Tone tone) {
@@ -317,7 +304,6 @@ void ComposeView::run(const char* command, const json& args, const QString& done
     if (refused) showError(*refused);
     else sayDone(done);
     buttons();
-    emit readyChanged();
   });
   if (m_apply->hasFocus() || m_queue->hasFocus()) m_bar->setFocus();  // a button without use would lose the keyboard
   buttons();
@@ -382,7 +368,7 @@ void ComposeView::onTheme() {
   m_editor->follow();
   m_bar->refresh();
   mark();
-  tint();
+  tint(m_message, toneColour(m_tone, *theme()));
 }
 
 QString ComposeView::dump() const {

@@ -21,7 +21,7 @@ class ComposeView : public InspectorView {
   ComposeView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
   QString tsv() const override { return m_plan->rowCount() ? m_list->table().tsv() : QString(); }
-  bool ready() const override;
+  bool ready() const override { return InspectorView::ready() && !m_planSoon.isActive(); }
   void setDraft(const QString& text) { m_editor->replaceText(text); }
   QString draft() const { return m_editor->toPlainText(); }
 
@@ -59,8 +59,6 @@ class ComposeView : public InspectorView {
   void showError(const Error& error);
   void mark();
   void say(const QString& text, Tone tone);
-  /// Gives the message the colour of its tone.
-  void tint();
   /// Says it unless the message of a command still stands.
   void tell(const QString& text, Tone tone);
   void run(const char* command, const nlohmann::json& args, const QString& done);

@@ -80,8 +80,8 @@ ConsoleView::ConsoleView(InspectorContext& context, QWidget* parent) : Inspector
   setCompletions(QString::fromLatin1(kNames).split(QLatin1Char(' ')));
   setMainControl(m_input);
   connect(&context, &InspectorContext::scripted, this, [this](const QString& line) { add(Kind::Click, line); });
-  QAction* erase = addViewAction(tr("Clear"), tr("Clear the console"), QKeySequence(Qt::CTRL | Qt::Key_L));
-  connect(erase, &QAction::triggered, this, &ConsoleView::clear);
+  addViewAction(
+      tr("Clear"), tr("Clear the console"), [this] { clear(); }, Qt::CTRL | Qt::Key_L);
   onTheme();
   refresh();
 }
@@ -131,7 +131,6 @@ void ConsoleView::enter(const QString& text) {
     --m_running;
     if (failed || !printed.isEmpty()) add(failed ? Kind::Failure : Kind::Result, printed);
     refresh();
-    emit readyChanged();
   });
 }
 
@@ -201,9 +200,7 @@ void ConsoleView::onTheme() {
   m_output->setFont(theme()->mono);
   m_input->setFont(theme()->mono);
   m_prompt->setFont(theme()->monoStrong);
-  QPalette accent = m_prompt->palette();
-  accent.setColor(QPalette::WindowText, theme()->accent);
-  m_prompt->setPalette(accent);
+  tint(m_prompt, theme()->accent);
   m_rule->setStyleSheet(QStringLiteral("background: %1;").arg(theme()->border.name()));
   reprint();
 }

@@ -27,8 +27,6 @@ class ConsoleView : public InspectorView {
   void clear();
 
  protected:
-  void onSnapshot() override {}
-  void onFocus() override {}
   void onTheme() override;
 
  private:

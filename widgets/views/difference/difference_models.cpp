@@ -123,9 +123,8 @@ Result<DifferenceFound> differenceFound(const json& reply) {
 
 DifferentLayers::DifferentLayers(QObject* parent) : LineModel(parent) {
   using Line = const DifferentLayer&;
-  addNumber("layer", tr("Layer"), tr("The layer"), "99999", [this](Line one) {
-    return m_of ? layerText(*m_of, one.layer) : QString::number(one.layer.value());
-  }).key([](Line one) { return one.layer.value(); });
+  addNumber("layer", tr("Layer"), tr("The layer"), "99999",
+            [this](Line one) { return m_of ? layerText(*m_of, one.layer) : QString::number(one.layer.value()); });
   addCount("left", tr("Left"), tr("Rows that only the other state has"), 5, &DifferentLayer::onlyThen);
   addCount("came", tr("Came"), tr("Rows that only the shown state has"), 5, &DifferentLayer::onlyNow);
   addCount("changed", tr("Changed"), tr("Rows with another phase or other values"), 0, &DifferentLayer::changed);
@@ -147,18 +146,17 @@ void DifferentLayers::addCount(const char* id, const QString& title, const QStri
   using Line = const DifferentLayer&;
   addNumber(id, title, tip, {title + u'↑', gives}, [count](Line one) {
     return QString::number(one.*count);
-  }).key([count](Line one) {
-      return one.*count;
-    }).toned([count](Line one) { return one.*count ? Tone::Normal : Tone::Faint; });
+  }).toned([count](Line one) { return one.*count ? Tone::Normal : Tone::Faint; });
 }
 
 void DifferentLayers::addWorst(const char* id, const QString& title, const QString& tip,
                                double DifferentLayer::*worst) {
   using Line = const DifferentLayer&;
-  addNumber(id, title, tip, title + u'↑', [worst](Line one) { return apartText(one.*worst); })
-      .key([worst](Line one) { return one.*worst; })
-      .toned([worst](Line one) { return one.*worst > 0 ? Tone::Normal : Tone::Faint; })
-      .with(kBarRole, [worst](Line one) { return barOf(one.*worst); });
+  addNumber(id, title, tip, title + u'↑', [worst](Line one) {
+    return apartText(one.*worst);
+  }).toned([worst](Line one) {
+      return one.*worst > 0 ? Tone::Normal : Tone::Faint;
+    }).with(kBarRole, [worst](Line one) { return barOf(one.*worst); });
 }
 
 void DifferentLayers::show(std::vector<DifferentLayer> layers, SnapshotPtr of) {

@@ -2,7 +2,6 @@
 #include "widgets/views/difference/difference_view.h"
 
 #include <QComboBox>
-#include <QHeaderView>
 #include <QLineEdit>
 #include <QToolButton>
 #include <algorithm>
@@ -14,7 +13,6 @@
 #include "widgets/base/layer_text.h"
 #include "widgets/base/panes.h"
 #include "widgets/base/view_registry.h"
-#include "widgets/table/column_order.h"
 
 namespace kvlab {
 namespace {
@@ -26,20 +24,12 @@ Error noPlace(const QString& why, const QString& how) {
   return {"bad_argument", "nothing was compared", why.toStdString(), how.toStdString()};
 }
 
-/// A text that the person could not have meant otherwise, as a sentence.
-QString sentence(const Error& error) {
-  const QString said = QString::fromStdString(error.why + "; " + error.remedy);
-  return said.left(1).toUpper() + said.mid(1) + QLatin1Char('.');
-}
-
 }  // namespace
 
 DifferenceView::DifferenceView(InspectorContext& context, QWidget* parent)
     : InspectorView(context, parent),
       m_layers(new DifferentLayers(this)),
       m_rows(new DifferentRows(this)),
-      m_sortedLayers(new SortedModel(m_layers, this)),
-      m_sortedRows(new SortedModel(m_rows, this)),
       m_ask(context, this, "difference") {
   makeStrip();
   makeBody();
@@ -75,26 +65,24 @@ void DifferenceView::makeStrip() {
 
 void DifferenceView::makeBody() {
   const auto lines = [this](int height) {
-    const int rows = std::clamp(m_layers->rowCount(), 2, kMostLines);
-    return std::min(height / 2, m_layersTable->horizontalHeader()->sizeHint().height() + rows * Theme::kRow + 2);
+    return std::min(height / 2, m_layersTable->tallFor(std::clamp(m_layers->rowCount(), 2, kMostLines)));
   };
   auto* split = new TurningSplitter(
       kWide, [](int width) { return width * 2 / 5; }, lines, this);
-  m_layersTable = new DataTable(split, m_sortedLayers, tr("Difference by layers"),
-                                tr("Click a line to show the rows of the layer"));
+  m_layersTable =
+      new DataTable(split, m_layers, tr("Difference by layers"), tr("Click a line to show the rows of the layer"));
   m_layersTable->stretch({"k", "v"});
   connect(m_layersTable, &DataTable::chosen, this,
-          [this](const QModelIndex& index) { clickLayer(m_layers->at(m_sortedLayers->mapToSource(index)).layer); });
-  m_rowsTable = new DataTable(split, m_sortedRows, tr("Rows that differ in the layer"),
-                              tr("Click a line to focus the row, a column title to sort by it"));
+          [this](const QModelIndex& index) { clickLayer(m_layers->at(index).layer); });
+  m_rowsTable = new SortedTable(split, m_rows, tr("Rows that differ in the layer"),
+                                tr("Click a line to focus the row, a column title to sort by it"));
   m_rowsTable->stretch({"token", "k", "v"});
   connect(m_rowsTable, &DataTable::chosen, this, [this](const QModelIndex& index) {
-    const DifferentRow& row = m_rows->at(m_sortedRows->mapToSource(index));
+    const DifferentRow& row = m_rows->lines()[at(m_rowsTable->modelRow(index))];
     if (row.text.isEmpty()) clickLedger(layer(), row.row);
   });
-  auto* order = new ColumnOrder(m_rowsTable);
-  addOption(order->viewOption());
-  connect(order, &ColumnOrder::chosen, this, [this] { sayOption("sort"); });
+  addOption(m_rowsTable->sortOption());
+  connect(m_rowsTable, &SortedTable::sortedByUser, this, [this] { sayOption("sort"); });
   split->addWidget(m_layersTable);
   split->addWidget(m_rowsTable);
   setContent(split);
@@ -195,7 +183,6 @@ void DifferenceView::compare() {
   m_ask.query(wanted->verb, wanted->args, [this, of = shown()](const Result<nlohmann::json>& reply) {
     m_of = of;
     take(reply);
-    emit readyChanged();
   });
   m_state->setText(m_found ? summary() + tr("  ·  comparing …") : tr("comparing …"));
 }
@@ -213,7 +200,8 @@ void DifferenceView::refuse(const Error& error) {
   m_found.reset();
   showFound();
   const bool waits = error.code == "no_edit" || error.what == "nothing was compared";
-  setEmpty(waits ? tr("Nothing to compare yet") : tr("The states were not compared"), sentence(error));
+  setEmpty(waits ? tr("Nothing to compare yet") : tr("The states were not compared"),
+           sentence(error) + QLatin1Char('.'));
 }
 
 void DifferenceView::onSession() {
@@ -249,21 +237,19 @@ void DifferenceView::showFound() {
 
 void DifferenceView::showRows() {
   if (!m_found) return m_rows->show({}, nullptr);
-  m_layersTable->showRow(m_sortedLayers->mapFromSource(m_layers->index(layer().value(), 0)).row());
+  m_layersTable->showRow(layer().value());
   m_rows->show(m_found->layers[at(layer())].rows, m_of);
   const int line = m_rows->lineOf(context().focus().ledger);
-  if (line >= 0) m_rowsTable->showRow(m_sortedRows->mapFromSource(m_rows->index(line, 0)).row());
+  if (line >= 0) m_rowsTable->showModelRow(line);
 }
 
 QString DifferenceView::dump() const {
   if (isEmpty()) return QStringLiteral("difference: nothing compared\n");
-  return QStringLiteral("difference: %1\n").arg(summary()) + m_layersTable->tsv().remove(SortedModel::kUp) +
+  return QStringLiteral("difference: %1\n").arg(summary()) + m_layersTable->tsv() +
       QStringLiteral("rows of layer %1\n").arg(m_of ? layerText(*m_of, layer()) : QString()) + tsv();
 }
 
-QString DifferenceView::tsv() const {
-  return m_found ? m_rowsTable->tsv().remove(SortedModel::kUp).remove(SortedModel::kDown) : QString();
-}
+QString DifferenceView::tsv() const { return m_found ? m_rowsTable->plainTsv() : QString(); }
 
 }  // namespace kvlab
 

@@ -5,8 +5,7 @@
 #pragma once
 #include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
-#include "widgets/table/column_model.h"
-#include "widgets/table/data_table.h"
+#include "widgets/table/sorted_table.h"
 #include "widgets/views/difference/difference_models.h"
 
 namespace kvlab {
@@ -20,7 +19,6 @@ class DifferenceView : public InspectorView {
   DifferenceView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
   QString tsv() const override;
-  bool ready() const override { return InspectorView::ready() && !m_ask.waiting(); }
   DataTable& layers() { return *m_layersTable; }
   DataTable& rows() { return *m_rowsTable; }
 
@@ -60,8 +58,8 @@ class DifferenceView : public InspectorView {
   QLabel* m_state = nullptr;
   DifferentLayers* m_layers;
   DifferentRows* m_rows;
-  SortedModel *m_sortedLayers, *m_sortedRows;
-  DataTable *m_layersTable = nullptr, *m_rowsTable = nullptr;
+  DataTable* m_layersTable = nullptr;
+  SortedTable* m_rowsTable = nullptr;
   std::optional<DifferenceFound> m_found;
   SnapshotPtr m_of;  // the compared state
   std::optional<Question> m_asked;

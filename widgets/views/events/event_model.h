@@ -4,7 +4,10 @@
 #pragma once
 #include <QAbstractItemModel>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <vector>
 
+#include "core/api/snapshot.h"
 #include "widgets/base/event_tree.h"
 
 namespace kvlab {
@@ -36,5 +39,10 @@ class EventModel : public QAbstractItemModel {
   EventTree m_tree;
   std::map<Layer, QString> m_found;
 };
+
+/// The reports of ticks as a Chrome trace for chrome://tracing and ui.perfetto.dev. Any thread. Format: "Trace Event
+/// Format", JSON object form; times in microseconds. Complete ("X") events of every report, tick after tick on one
+/// track, and a counter track for the length of the context. Snapshots without a report are skipped.
+nlohmann::json chromeTrace(const std::vector<SnapshotPtr>& history);
 
 }  // namespace kvlab

@@ -14,7 +14,7 @@
 #include "widgets/base/panes.h"
 #include "widgets/base/save_file.h"
 #include "widgets/base/view_registry.h"
-#include "widgets/views/events/trace_export.h"
+#include "widgets/views/events/event_model.h"
 
 namespace kvlab {
 namespace {
@@ -26,9 +26,9 @@ EventsView::EventsView(InspectorContext& context, QWidget* parent)
     : InspectorView(context, parent), m_model(new EventModel(this)) {
   makeStrip();
   makeBody();
-  QAction* save = addViewAction(tr("Export trace…"), tr("Save the history as a trace for ui.perfetto.dev"),
-                                QKeySequence(Qt::CTRL | Qt::Key_E));
-  connect(save, &QAction::triggered, this, &EventsView::askExport);
+  QAction* save = addViewAction(
+      tr("Export trace…"), tr("Save the history as a trace for ui.perfetto.dev"), [this] { askExport(); },
+      Qt::CTRL | Qt::Key_E);
   setObstacle(save, [this] { return shown() ? QString() : tr("no session is open"); });
   setHeld({});
 }
@@ -68,11 +68,12 @@ void EventsView::makeWhere() {
   connect(m_where, &QLineEdit::textChanged, this, [this](const QString& text) {
     if (text.isEmpty() && m_held) setHeld({});
   });
-  QAction* next = addViewAction(tr("Next Tick That Holds"), tr("Go to the next tick at which the condition held"),
-                                QKeySequence(QStringLiteral("N")));
-  QAction* previous =
-      addViewAction(tr("Previous Tick That Holds"), tr("Go to the tick before at which the condition held"),
-                    QKeySequence(QStringLiteral("Shift+N")));
+  QAction* next = addViewAction(
+      tr("Next Tick That Holds"), tr("Go to the next tick at which the condition held"), [this] { goHeld(true); },
+      Qt::Key_N);
+  QAction* previous = addViewAction(
+      tr("Previous Tick That Holds"), tr("Go to the tick before at which the condition held"),
+      [this] { goHeld(false); }, Qt::SHIFT | Qt::Key_N);
   const auto beside = [this](bool behind) {
     if (!m_held) return tr("no condition was asked; type one into Ticks where");
     if (shown() && m_held->beside(shown()->tick, behind)) return QString();
@@ -80,8 +81,6 @@ void EventsView::makeWhere() {
   };
   setObstacle(next, [=] { return beside(true); });
   setObstacle(previous, [=] { return beside(false); });
-  connect(next, &QAction::triggered, this, [this] { goHeld(true); });
-  connect(previous, &QAction::triggered, this, [this] { goHeld(false); });
   connect(&context(), &InspectorContext::commandReplied, this, &EventsView::takeHeld);
   addOption({"where", [this] { return m_held ? m_held->condition.toStdString() : std::string(); },
              [this](const nlohmann::json& value) -> std::string {

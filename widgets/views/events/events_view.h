@@ -23,7 +23,6 @@ class EventsView : public InspectorView {
  protected:
   void onSession() override;
   void onSnapshot() override;
-  void onFocus() override {}
   void onTheme() override;
 
  private:

@@ -48,14 +48,7 @@ TickStrip::Bar TickStrip::barOf(const Snapshot& snapshot) {
 }
 
 void TickStrip::show(HistoryReader::History history, Tick shown, const std::vector<Finding>& findings) {
-  auto [unread, again] = m_reader.read(history);
-  if (again) m_bars.clear();
-  for (; unread != history.end(); ++unread) {
-    while (!m_bars.empty() && m_bars.back().tick >= (*unread)->tick) m_bars.pop_back();  // was published again
-    m_bars.push_back(barOf(**unread));
-  }
-  const auto forgotten = [&](const Bar& bar) { return bar.tick < history.front()->tick; };
-  m_bars.erase(m_bars.begin(), std::find_if_not(m_bars.begin(), m_bars.end(), forgotten));
+  m_reader.follow(history, m_bars, [](const Snapshot& s, const auto&) { return barOf(s); });
   m_most = 1e-3;
   for (const Bar& bar : m_bars) m_most = std::max(m_most, bar.us);
   m_findings = findings;

@@ -266,7 +266,6 @@ void HistoryView::take(const Result<nlohmann::json>& reply) {
                           chapter ? chapterText(row) : wordIn(row, "detail")});
     }
   showEvents();
-  emit readyChanged();
 }
 
 /// Shows the events within the limits of the ticks.

@@ -56,7 +56,6 @@ class HistoryView : public InspectorView {
  public:
   HistoryView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
-  bool ready() const override { return InspectorView::ready() && !m_ask.waiting(); }
   QString tsv() const override { return m_table->tsv(); }
   HistoryModel& model() { return *m_model; }
   DataTable& table() { return *m_table; }

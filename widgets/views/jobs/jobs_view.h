@@ -4,11 +4,27 @@
 #pragma once
 #include "widgets/base/inspector_view.h"
 #include "widgets/base/job_list.h"
+#include "widgets/table/column_model.h"
 #include "widgets/table/data_table.h"
 
 namespace kvlab {
 
-class JobsModel;
+/// Jobs as lines: those that run first, then those that ended, the newest first. Owned by its view.
+class JobsModel : public LineModel<Job> {
+  Q_OBJECT
+ public:
+  /// `timed`: lines say how long a job will take, and when it ended.
+  JobsModel(std::function<bool()> timed, QObject* parent);
+  void show(const std::vector<Job>& jobs);
+  /// Only figures of this job have changed.
+  void update(const Job& job);
+  int rowOf(int number) const;
+
+ private:
+  void addOutcome();
+
+  std::function<bool()> m_timed;
+};
 
 class JobsView : public InspectorView {
   Q_OBJECT
@@ -20,7 +36,6 @@ class JobsView : public InspectorView {
 
  protected:
   void onSnapshot() override;
-  void onFocus() override {}
 
  private:
   void makeTable();

@@ -98,7 +98,7 @@ class LanesCanvas : public AxisCanvas {
   void paintLayers(QPainter& painter, const QRect& band, const Theme& theme) const;
   std::vector<LegendEntry> legend(const Theme& theme) const;
 
-  // In loss_paint.cpp.
+  // By losses.
   bool noLosses() const { return !m_losses.empty() && !m_losses.front().any(); }
   ColourScale scaleOf(std::span<const LaneLosses> lanes) const;
   /// Place of a difference in its range, -1..1. NaN stays NaN.

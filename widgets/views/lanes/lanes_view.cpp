@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/views/lanes/lanes_view.h"
 
-#include <QComboBox>
-#include <QHeaderView>
 #include <QLineEdit>
 #include <QMenu>
 #include <QToolButton>
@@ -97,12 +95,11 @@ void LanesTableView::makeBody() {
   setMainControl(m_canvas);
   setWordField(m_changes);
   m_readout = readoutLine();
-  QAction* keep =
-      addViewAction(tr("Go on with the chosen lane"), tr("Close the lanes and keep the chosen lane as the session"));
+  QAction* keep = addViewAction(tr("Go on with the chosen lane"),
+                                tr("Close the lanes and keep the chosen lane as the session"), [this] {
+                                  context().runCommand(QStringLiteral("lanes_close"), {{"lane", m_canvas->lane()}});
+                                });
   setObstacle(keep, [this] { return context().obstacleOf(QStringLiteral("lanes_close")); });
-  connect(keep, &QAction::triggered, this, [this] {
-    context().runCommand(QStringLiteral("lanes_close"), {{"lane", m_canvas->lane()}});
-  });
   connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) { m_canvas->setLane(index.row()); });
   connect(m_canvas, &LanesCanvas::clicked, this, [this](int lane, CacheLayer layer, int token) {
     m_canvas->setLane(lane);
@@ -156,8 +153,7 @@ void LanesTableView::onSnapshot() {
   m_colour->setVisible(view != nullptr);
   m_state->setText({});
   m_model->show(view);
-  m_table->setMinimumHeight(m_table->horizontalHeader()->sizeHint().height() +
-                            std::min(kMostLines, m_model->rowCount()) * Theme::kRow + 2);
+  m_table->setMinimumHeight(m_table->tallFor(std::min(kMostLines, m_model->rowCount())));
   m_canvas->show(view);
   if (view) {
     m_table->showRow(m_canvas->lane());

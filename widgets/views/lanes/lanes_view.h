@@ -2,6 +2,8 @@
 // Lanes: sessions in lockstep, with their maps and their figures against the reference; opens and closes lanes.
 // (LanesView is the snapshot's report.) GUI thread.
 #pragma once
+#include <QComboBox>
+
 #include "widgets/base/inspector_view.h"
 #include "widgets/table/data_table.h"
 #include "widgets/views/lanes/lanes_canvas.h"

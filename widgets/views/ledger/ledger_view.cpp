@@ -46,10 +46,7 @@ LedgerTableView::LedgerTableView(InspectorContext& context, QWidget* parent)
   connect(m_table, &DataTable::hovered, this, [this](const QModelIndex& index) {
     this->context().setHovered(Position(index.isValid() ? m_model->positionOf(m_model->idOf(index.row())) : -1));
   });
-  connect(&m_tiles, &TileCache::arrived, this, [this] {
-    m_model->setBrightness(m_tiles.shown(Quantity::Brightness));
-    emit readyChanged();
-  });
+  connect(&m_tiles, &TileCache::arrived, this, [this] { m_model->setBrightness(m_tiles.shown(Quantity::Brightness)); });
 }
 
 void LedgerTableView::makeStrip() {
@@ -63,8 +60,9 @@ void LedgerTableView::makeStrip() {
   m_states->setMaxVisibleItems(static_cast<int>(kStates.size()));
   addOption("state", words, m_states, [this] { filter(); });
   m_count = stripLabel(QString());
-  QAction* find = addViewAction(tr("Filter"), tr("Type a text to filter by"), QKeySequence(QStringLiteral("/")));
-  connect(find, &QAction::triggered, m_text, [this] { m_text->setFocus(Qt::ShortcutFocusReason); });
+  addViewAction(
+      tr("Filter"), tr("Type a text to filter by"), [this] { m_text->setFocus(Qt::ShortcutFocusReason); },
+      Qt::Key_Slash);
 }
 
 void LedgerTableView::onSnapshot() {

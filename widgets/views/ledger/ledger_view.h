@@ -16,7 +16,6 @@ class LedgerTableView : public InspectorView {
  public:
   LedgerTableView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
-  bool ready() const override { return InspectorView::ready() && !m_tiles.waiting(); }
   QString tsv() const override { return m_table->tsv(); }
   LedgerModel& model() { return *m_model; }
   DataTable& table() { return *m_table; }

@@ -5,10 +5,7 @@
 #include <QThreadPool>
 #include <QToolButton>
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
-#include "core/api/read_json.h"
 #include "widgets/base/alignment_lamp.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
@@ -19,10 +16,7 @@
 
 namespace kvlab {
 namespace {
-constexpr int kRangeRest = 400;             // ms after the last zoom
-constexpr const char* kAll = "all";         // the option `to` of an axis that shows the whole context
 constexpr std::size_t kBigTile = 1u << 18;  // values from which a pool thread makes the picture
-
 }  // namespace
 
 MapView::MapView(InspectorContext& context, QWidget* parent)
@@ -32,7 +26,6 @@ MapView::MapView(InspectorContext& context, QWidget* parent)
   setMainControl(m_canvas);
   addRowActions(*m_canvas, [this](Position row) { return m_canvas->rowRect(row).translated(m_canvas->pos()); });
   makeActions();
-  makeRange();
   for (const auto changed : {&InspectorContext::quantityChanged, &InspectorContext::scaleChanged})
     connect(&context, changed, this, &MapView::takeAgain);
   connect(&m_tiles, &TileCache::arrived, this, &MapView::take);
@@ -67,10 +60,8 @@ void MapView::makeStrip() {
 
 void MapView::makeActions() {
   const auto add = [this](const QString& text, const QString& tip, const char* sign, auto slot) {
-    QAction* action = addViewAction(text, tip);
-    connect(action, &QAction::triggered, this, slot);
     auto* button = new QToolButton(this);
-    button->setDefaultAction(action);
+    button->setDefaultAction(addViewAction(text, tip, slot));
     button->setText(QString::fromUtf8(sign));
     button->setAccessibleName(text);
     button->setAutoRaise(true);
@@ -78,48 +69,12 @@ void MapView::makeActions() {
     button->setFocusPolicy(Qt::TabFocus);
     strip()->addWidget(button);
   };
-  add(tr("Zoom out"), tr("Zoom out (-)"), "−", [this] { m_canvas->zoomBy(1 / 1.5), sayRange(); });
-  add(tr("Zoom in"), tr("Zoom in around the focus (+)"), "+", [this] { m_canvas->zoomBy(1.5), sayRange(); });
+  add(tr("Zoom out"), tr("Zoom out (-)"), "−", [this] { m_canvas->zoomBy(1 / 1.5), m_canvas->sayRange(); });
+  add(tr("Zoom in"), tr("Zoom in around the focus (+)"), "+", [this] { m_canvas->zoomBy(1.5), m_canvas->sayRange(); });
   add(tr("Show all"), tr("Show the whole context (0, or double click)"), "Fit",
-      [this] { m_canvas->fit(), sayRange(); });
-  connect(m_canvas, &AxisCanvas::ranged, this, &MapView::sayRange);
-  m_rangeSaid.setSingleShot(true);
-  connect(&m_rangeSaid, &QTimer::timeout, this, [this] {
-    const nlohmann::json all = options();
-    emit context().scripted(
-        QString("view.set(\"map\", {from: %1, to: %2})")
-            .arg(QString::fromStdString(all["from"].dump()), QString::fromStdString(all["to"].dump())));
-  });
-}
-
-/// One line for all turns of the wheel that follow each other.
-void MapView::sayRange() { m_rangeSaid.start(kRangeRest); }
-
-/// Makes the option for the visible range of the axis.
-void MapView::makeRange() {
-  const auto from = [this] { return static_cast<std::int64_t>(std::lround(m_canvas->axis().first)); };
-  const auto end = [this] {
-    return static_cast<std::int64_t>(std::lround(m_canvas->axis().first + m_canvas->axis().visible()));
-  };
-  const auto to = [=, this] { return m_canvas->axis().fitted ? nlohmann::json(kAll) : nlohmann::json(end()); };
-  const auto show = [this](std::int64_t begin, std::int64_t last) -> std::string {
-    if (begin >= last) return "keep `from` below `to`";
-    if (begin < 0 || last > std::numeric_limits<int>::max()) return "use a position, or \"all\" as `to`";
-    m_canvas->showRange(static_cast<double>(begin), static_cast<double>(last));
-    return {};
-  };
-  const auto position = [](const nlohmann::json& value) { return jsonOr(value, std::int64_t{-1}); };
-  addOption({"from", from, [=](const nlohmann::json& value) { return show(position(value), end()); }});
-  addOption({"to", to, [=, this](const nlohmann::json& value) -> std::string {
-               if (value != kAll) return show(from(), position(value));
-               m_canvas->fit();
-               return {};
-             }});
-}
-
-bool MapView::ready() const {
-  if (!InspectorView::ready()) return false;
-  return !shown() || (!m_tiles.waiting() && m_done == m_job);
+      [this] { m_canvas->fit(), m_canvas->sayRange(); });
+  connect(m_canvas, &AxisCanvas::ranged, this, [this] { sayOptions({"from", "to"}); });
+  for (ViewOption& option : m_canvas->rangeOptions("position")) addOption(std::move(option));
 }
 
 void MapView::onSnapshot() {
@@ -147,7 +102,7 @@ void MapView::take() {
                           .arg(snapshot->tick.value()));
   if (const AlignmentLamp lamp = alignmentLamp(*snapshot); lamp.state == AlignmentLamp::State::Wrong)
     m_canvas->setNote(lamp.text);
-  if (!tile) return emit readyChanged();
+  if (!tile) return;
   const quint64 job = ++m_job;
   const ScaleChoice choice = context().scale(tile->request.quantity);
   if (tile->values.size() < kBigTile) {
@@ -173,11 +128,6 @@ void MapView::showPicture(std::shared_ptr<const MapPicture> picture) {
                          m_legend->plain());  // before the first generated token all rows are equally bright
   m_canvas->setPicture(std::move(picture));
   m_canvas->revealFocus();
-  emit readyChanged();
-}
-
-void MapView::onTheme() {
-  if (m_canvas) m_canvas->update();
 }
 
 QString MapView::dump() const {

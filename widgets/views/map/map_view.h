@@ -2,8 +2,6 @@
 // Map: layers by positions, coloured by the shared quantity. Requests the quantity's tile and converts large tiles to
 // colour indices on a pool thread (late results are dropped). MapCanvas paints. GUI thread.
 #pragma once
-#include <QTimer>
-
 #include "widgets/base/inspector_view.h"
 #include "widgets/canvas/quantity_box.h"
 #include "widgets/canvas/tile_cache.h"
@@ -16,20 +14,17 @@ class MapView : public InspectorView {
  public:
   MapView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
-  bool ready() const override;
+  bool ready() const override { return InspectorView::ready() && m_done == m_job; }
   QString tsv() const override;
   MapCanvas& canvas() { return *m_canvas; }
 
  protected:
   void onSnapshot() override;
   void onFocus() override { m_canvas->revealFocus(); }
-  void onTheme() override;
 
  private:
-  void sayRange();
   void makeStrip();
   void makeActions();
-  void makeRange();
   void take();
   void showPicture(std::shared_ptr<const MapPicture> picture);
 
@@ -39,7 +34,6 @@ class MapView : public InspectorView {
   ScaleMenu* m_scale = nullptr;
   GhostLegend* m_ghosts = nullptr;
   QToolButton* m_received = nullptr;
-  QTimer m_rangeSaid;
   quint64 m_job = 0, m_done = 0;  // number of the newest requested and shown picture
 };
 

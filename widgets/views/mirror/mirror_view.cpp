@@ -52,9 +52,9 @@ void MirrorView::makeStrip() {
       stripButton(tr("Next wrong"), tr("Next wrong"), tr("Focus the next line that is wrong, in whichever layer (N)"));
   setOwn({m_next});
   connect(m_next, &QToolButton::clicked, this, &MirrorView::goToNextBad);
-  QAction* next = addViewAction(tr("Next wrong line"), m_next->toolTip(), Qt::Key_N);
+  QAction* next = addViewAction(
+      tr("Next wrong line"), m_next->toolTip(), [this] { goToNextBad(); }, Qt::Key_N);
   setObstacle(next, [this] { return m_next->isEnabled() ? QString() : tr("no line is wrong"); });
-  connect(next, &QAction::triggered, this, &MirrorView::goToNextBad);
 }
 
 std::vector<CacheLayer> MirrorView::chosenLayers() const {
@@ -90,7 +90,7 @@ void MirrorView::fill() {
 void MirrorView::askTags() {
   const SnapshotPtr snapshot = shown();
   m_ask.forget();
-  if (!snapshot || isEmpty()) return emit readyChanged();
+  if (!snapshot || isEmpty()) return;
   const int first = std::max(0, m_table->rowAt(0));
   const int last = first + m_table->viewport()->height() / Theme::kRow + 1;
   for (std::size_t l = 0; l < m_model->layers().size(); ++l) {
@@ -108,10 +108,8 @@ void MirrorView::askTags() {
                 tags[memberOr(row, "index", -1)] = memberOr(row, "tag", std::uint64_t{0});
           m_model->setTags(layer, tags);
           sayState();
-          emit readyChanged();
         });
   }
-  emit readyChanged();
 }
 
 /// The first known finding that has a line here, or that has none; null where there is none.

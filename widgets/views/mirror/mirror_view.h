@@ -19,7 +19,7 @@ class MirrorView : public InspectorView {
  public:
   MirrorView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
-  bool ready() const override { return InspectorView::ready() && !m_ask.waiting() && !m_askTags.isActive(); }
+  bool ready() const override { return InspectorView::ready() && !m_askTags.isActive(); }
   QString tsv() const override { return m_table->tsv(); }
   MirrorModel& model() { return *m_model; }
   DataTable& table() { return *m_table; }

@@ -2,7 +2,6 @@
 #include "widgets/views/model/model_view.h"
 
 #include <QFormLayout>
-#include <QHeaderView>
 #include <QPainter>
 #include <QResizeEvent>
 #include <QScrollArea>
@@ -221,8 +220,7 @@ void ModelView::makeFactRows() {
 /// Divides the height: tokens first; the facts scroll in the rest.
 void ModelView::layOut() {
   if (!m_form) return;
-  const int header = m_table->horizontalHeader()->sizeHint().height();
-  const int tokens = header + Theme::kRow * m_count->value() + 2;
+  const int tokens = m_table->tallFor(m_count->value());
   const int all = m_split->height();
   const int least = std::min(all / 4, 4 * Theme::kRow);
   const int wanted = m_form->hasHeightForWidth() ? m_form->heightForWidth(width()) : m_form->sizeHint().height();

@@ -52,7 +52,6 @@ class ModelView : public InspectorView {
 
  protected:
   void onSnapshot() override;
-  void onFocus() override {}
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:

@@ -36,7 +36,6 @@ class NotesView : public InspectorView {
 
  protected:
   void onSnapshot() override;
-  void onFocus() override {}
 
  private:
   void makeStrip();

@@ -4,7 +4,6 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QGridLayout>
-#include <QHeaderView>
 #include <QToolButton>
 #include <algorithm>
 #include <utility>
@@ -76,10 +75,7 @@ class QuantCard : public QWidget {
 };
 
 QuantView::QuantView(InspectorContext& context, QWidget* parent)
-    : InspectorView(context, parent),
-      m_model(new QuantModel(this)),
-      m_sorted(new SortedModel(m_model, this)),
-      m_ask(context, this) {
+    : InspectorView(context, parent), m_model(new QuantModel(this)), m_ask(context, this) {
   makeStrip();
   makeBody();
   makeActions();
@@ -133,23 +129,20 @@ void QuantView::makeStrip() {
 
 void QuantView::makeBody() {
   const auto lines = [this](int height) {
-    return std::min(height / 2,
-                    m_table->horizontalHeader()->sizeHint().height() +
-                        std::clamp(m_model->rowCount(), 2, kMostLines) * Theme::kRow + 2);
+    return std::min(height / 2, m_table->tallFor(std::clamp(m_model->rowCount(), 2, kMostLines)));
   };
   auto* split = new TurningSplitter(
       kWide, [](int width) { return width * 9 / 20; }, lines, this);
   split->setTallFrom(kTall);
-  m_table = new DataTable(
-      split, m_sorted, tr("Quantisation by layers"),
+  m_table = new SortedTable(
+      split, m_model, tr("Quantisation by layers"),
       tr("Click a line to show the rows of the layer, a column title to sort by it; click again to reverse the order"));
   m_table->stretch({"k_worst", "v_worst", "logit"});
-  m_order = new ColumnOrder(m_table);
-  connect(m_order, &ColumnOrder::changed, this, &QuantView::onFocus);
-  addOption(m_order->viewOption());
-  connect(m_order, &ColumnOrder::chosen, this, [this] { sayOption("sort"); });
+  connect(m_table, &SortedTable::sorted, this, &QuantView::onFocus);
+  addOption(m_table->sortOption());
+  connect(m_table, &SortedTable::sortedByUser, this, [this] { sayOption("sort"); });
   connect(m_table, &DataTable::chosen, this,
-          [this](const QModelIndex& index) { clickLayer(CacheLayer(m_sorted->mapToSource(index).row())); });
+          [this](const QModelIndex& index) { clickLayer(CacheLayer(m_table->modelRow(index))); });
   m_canvas = new QuantCanvas(context(), split);
   connect(m_canvas, &AxisCanvas::chosen, this, [this](CanvasCell cell) { focusRow(CacheLayer(cell.line), cell.item); });
   split->addWidget(m_table);
@@ -168,7 +161,7 @@ void QuantView::makeActions() {
   setObstacle(worst, [this] { return m_measured ? QString() : tr("nothing is measured"); });
   addViewAction(
       tr("Order by the next column"), tr("Sort the layers by the next column of the table"),
-      [this] { m_order->next(); }, QKeySequence(QStringLiteral("S")));
+      [this] { m_table->sortByNext(); }, QKeySequence(QStringLiteral("S")));
 }
 
 void QuantView::focusWorst() {
@@ -252,10 +245,7 @@ QString QuantView::why() const {
   if (!hasRows()) return promptHow();
   if (m_ask.waiting())
     return tr("Computing every row anew and comparing it with what is stored") + m_progress + QStringLiteral(" …");
-  if (m_refused) {
-    const QString said = QString::fromStdString(m_refused->why + "; " + m_refused->remedy);
-    return said.left(1).toUpper() + said.mid(1);
-  }
+  if (m_refused) return sentence(*m_refused);
   return tr(
       "“Measure” above computes every row anew and compares it with what its storage type holds; “Follow” does so "
       "after every tick. “Try” measures other types and leaves the rows as they are; “K” and “V” in Storage convert "
@@ -331,7 +321,7 @@ void QuantView::showRow() {
 
 void QuantView::onFocus() {
   if (!m_measured) return;
-  m_table->showRow(m_sorted->mapFromSource(m_model->index(layer().value(), 0)).row());
+  m_table->showModelRow(layer().value());
   showRows();
   m_canvas->revealFocus();
 }
@@ -349,9 +339,7 @@ QString QuantView::dump() const {
   return out + m_card->text() + QLatin1Char('\n');
 }
 
-QString QuantView::tsv() const {
-  return m_measured ? m_table->tsv().remove(SortedModel::kUp).remove(SortedModel::kDown) : QString();
-}
+QString QuantView::tsv() const { return m_measured ? m_table->plainTsv() : QString(); }
 
 }  // namespace kvlab
 

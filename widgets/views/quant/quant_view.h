@@ -4,9 +4,7 @@
 #pragma once
 #include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
-#include "widgets/table/column_model.h"
-#include "widgets/table/column_order.h"
-#include "widgets/table/data_table.h"
+#include "widgets/table/sorted_table.h"
 #include "widgets/views/quant/quant_canvas.h"
 #include "widgets/views/quant/quant_model.h"
 
@@ -50,9 +48,7 @@ class QuantView : public InspectorView {
   QString staleText() const;
 
   QuantModel* m_model;
-  SortedModel* m_sorted;
-  ColumnOrder* m_order = nullptr;
-  DataTable* m_table = nullptr;
+  SortedTable* m_table = nullptr;
   QuantCanvas* m_canvas = nullptr;
   QuantCard* m_card = nullptr;
   QLabel *m_state = nullptr, *m_stale = nullptr;

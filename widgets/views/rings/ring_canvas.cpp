@@ -24,11 +24,11 @@ RingCanvas::RingCanvas(InspectorContext& context, QWidget* parent) : AxisCanvas(
          "row, up and down change the layers"));
 }
 
-void RingCanvas::setEntries(std::vector<Entry> entries, FindingMarks findings) {
+void RingCanvas::setEntries(std::vector<Entry> entries, FindingMarks found) {
   m_entries = std::move(entries);
-  m_findings = std::move(findings);
+  setFindings(std::move(found));
   for (Entry& entry : m_entries)
-    if (entry.ring) entry.wrong = m_findings.rowsIn(entry.group.layers, entry.ring->positionOf);
+    if (entry.ring) entry.wrong = findings().rowsIn(entry.group.layers, entry.ring->positionOf);
   forgetHover();
   update();
 }
@@ -136,12 +136,12 @@ int RingCanvas::smallAt(QPoint point) const {
 QString RingCanvas::foundOf(int row) const {
   if (row < 0) return {};
   const StorageGroup& group = ring()->group;
-  return m_findings.text(group.map->ledger[at(ring()->indexOf(row))], group.layers);
+  return findings().text(group.map->ledger[at(ring()->indexOf(row))], group.layers);
 }
 
 QString RingCanvas::tipOf(CanvasCell cell) const {
   if (cell.line < 0 || cell.line >= lines()) return {};
-  return cell.item < 0 ? m_findings.text(m_entries[at(cell.line)].group.layers) : foundOf(rowIn(cell.item));
+  return cell.item < 0 ? findings().text(m_entries[at(cell.line)].group.layers) : foundOf(rowIn(cell.item));
 }
 
 CanvasCell RingCanvas::cellAt(QPoint point) const {
@@ -216,7 +216,7 @@ void RingCanvas::paintSmall(QPainter& painter, const Parts& p, const Theme& them
       painter.drawText(picture.adjusted(4, 4, -4, 0), Qt::AlignCenter | Qt::TextWordWrap,
                        tr("no ring:\n%1").arg(QString::fromStdString(entry.group.storage->layout).section(':', 0, 0)));
     }
-    const bool wrong = !m_findings.text(entry.group.layers).isEmpty();
+    const bool wrong = !findings().text(entry.group.layers).isEmpty();
     painter.setFont(here ? theme.smallStrong : theme.small);
     painter.setPen(wrong ? theme.error : here ? theme.text : theme.muted);
     painter.drawText(name, Qt::AlignCenter,

@@ -7,7 +7,7 @@
 
 #include "widgets/base/finding_marks.h"
 #include "widgets/canvas/axis_canvas.h"
-#include "widgets/canvas/tile_rows.h"
+#include "widgets/canvas/tile_cache.h"
 #include "widgets/views/rings/ring_painter.h"
 #include "widgets/views/rings/ring_picture.h"
 
@@ -24,7 +24,7 @@ class RingCanvas : public AxisCanvas {
   };
 
   RingCanvas(InspectorContext& context, QWidget* parent);
-  void setEntries(std::vector<Entry> entries, FindingMarks findings);
+  void setEntries(std::vector<Entry> entries, FindingMarks found);
   const std::vector<Entry>& entries() const { return m_entries; }
   /// Values that colour the rows in the inner band; none: the band shows their order.
   void setValues(std::optional<TileRows> values);
@@ -83,7 +83,6 @@ class RingCanvas : public AxisCanvas {
   QString foundOf(int row) const;
 
   std::vector<Entry> m_entries;
-  FindingMarks m_findings;
   std::optional<TileRows> m_values;
 };
 

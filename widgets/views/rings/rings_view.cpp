@@ -57,8 +57,6 @@ void RingsView::makeStrip() {
   });
 }
 
-bool RingsView::ready() const { return InspectorView::ready() && !m_tiles.waiting(); }
-
 void RingsView::takeValues() {
   std::optional<TileRows> values;
   if (m_asMap->isChecked() && !isEmpty()) {
@@ -69,7 +67,6 @@ void RingsView::takeValues() {
   m_legend->setVisible(values.has_value());
   m_state->setVisible(!values);  // the legend takes its room
   m_canvas->setValues(std::move(values));
-  emit readyChanged();
 }
 
 void RingsView::toWrap(bool after) {

@@ -16,7 +16,6 @@ class RingsView : public InspectorView {
   RingsView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
   QString tsv() const override;
-  bool ready() const override;
   RingCanvas& canvas() { return *m_canvas; }
   WrapStrip& ticks() { return *m_ticks; }
 

@@ -23,23 +23,15 @@ WrapStrip::WrapStrip(QWidget* parent) : TickPicker(parent) {
 QSize WrapStrip::sizeHint() const { return {240, 76}; }
 
 void WrapStrip::show(HistoryReader::History history, CacheLayer layer, Tick shown) {
-  auto [unread, again] = m_reader.read(history);
-  if (std::exchange(m_layer, layer) != layer || again) {
-    m_points.clear();
-    unread = history.begin();
-  }
+  if (std::exchange(m_layer, layer) != layer) m_reader = {};
   const auto l = at(std::max(0, layer.value()));
-  for (; unread != history.end(); ++unread) {
-    const Snapshot* s = unread->get();
-    while (!m_points.empty() && m_points.back().tick >= s->tick) m_points.pop_back();  // was published again
-    Point point{s->tick, {}, false};
-    if (l < s->storage.size() && s->storage[l]) point.ring = s->storage[l]->ring;
-    const RingState* before = m_points.empty() || !m_points.back().ring ? nullptr : &*m_points.back().ring;
-    point.wrapped = before && point.ring && point.ring->wraps > before->wraps;
-    m_points.push_back(point);
-  }
-  const auto forgotten = [&](const Point& point) { return point.tick < history.front()->tick; };
-  m_points.erase(m_points.begin(), std::find_if_not(m_points.begin(), m_points.end(), forgotten));
+  m_reader.follow(history, m_points, [l](const Snapshot& s, const std::vector<Point>& before) {
+    Point point{s.tick, {}, false};
+    if (l < s.storage.size() && s.storage[l]) point.ring = s.storage[l]->ring;
+    const bool ringBefore = !before.empty() && before.back().ring;
+    point.wrapped = ringBefore && point.ring && point.ring->wraps > before.back().ring->wraps;
+    return point;
+  });
   setShown(shown);
 }
 

@@ -6,10 +6,52 @@
 #include <cmath>
 
 #include "widgets/base/format.h"
+#include "widgets/base/inspector_view.h"
+#include "widgets/base/read_reply.h"
 #include "widgets/base/scale_menu.h"
 
 namespace kvlab {
 namespace {
+RowTensor rowTensorFrom(const nlohmann::json& from) {
+  RowTensor out;
+  out.type = QString::fromStdString(from.at("type"));
+  out.data = columnFrom(from.at("data"));
+  out.norms = columnFrom(from.at("norms"));
+  if (!from.at("scales").is_null()) out.scales = columnFrom(from.at("scales"));
+  if (from.contains("other")) {
+    out.other = columnFrom(from.at("other"));
+    out.relative = columnFrom(from.at("relative"));
+  }
+  return out;
+}
+
+bool fits(const RowTensor& t, std::size_t heads, std::size_t dim) {
+  const auto is = [](const std::vector<float>& list, std::size_t size) { return list.empty() || list.size() == size; };
+  return t.data.size() == heads * dim && t.norms.size() == heads && is(t.other, heads * dim) && is(t.scales, heads) &&
+      t.relative.size() == (t.other.empty() ? 0 : heads);
+}
+
+constexpr auto kRefused = "the row cannot be shown", kRemedy = "focus it again";
+
+Error badRow(const std::string& why) { return {"bad_reply", kRefused, why, kRemedy}; }
+
+Status readRow(RowPicture& out, const nlohmann::json& reply) {
+  out.heads = reply.at("shape").at(0);
+  out.dim = reply.at("shape").at(1);
+  out.k = rowTensorFrom(reply.at("k"));
+  out.v = rowTensorFrom(reply.at("v"));
+  if (reply.contains("compared")) {
+    const nlohmann::json& compared = reply.at("compared");
+    out.with = QString::fromStdString(compared.at("with"));
+    out.otherTick = Tick(compared.at("tick").get<std::int64_t>());
+    out.there = compared.at("there");
+  }
+  const bool sane = out.heads > 0 && out.dim > 0;
+  for (const RowTensor* one : {&out.k, &out.v})
+    if (!sane || !fits(*one, at(out.heads), at(out.dim))) return badRow("the reply does not fit its shape");
+  return out.k.other.empty() == out.v.other.empty() ? ok() : Status(badRow("K is compared and V is not"));
+}
+
 /// Lines stand apart where they are high enough.
 double within(double tall) { return tall >= 5 ? tall - 2 : std::max(1.0, tall); }
 
@@ -29,6 +71,12 @@ ColourScales magnitudes(std::vector<float> values, int lines, ScaleChoice choice
   return scalesFor(Quantity::QuantK, values, lines, choice);
 }
 }  // namespace
+
+Result<RowPicturePtr> rowPicture(const nlohmann::json& reply) {
+  auto out = std::make_shared<RowPicture>();
+  KV_TRY(wholeReply(kRefused, kRemedy, [&] { return readRow(*out, reply); }));
+  return RowPicturePtr(std::move(out));
+}
 
 RowCanvas::RowCanvas(InspectorContext& context, QWidget* parent) : MatrixCanvas(context, parent) {
   setAccessibleName(tr("Values of the row"));

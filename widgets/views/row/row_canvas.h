@@ -2,12 +2,42 @@
 // K and V of one row as heat strips: a line per KV head, a cell per dimension; below each line the difference to the
 // row that it is compared with. If dimensions share a pixel, the largest magnitude shows. GUI thread.
 #pragma once
+#include <QString>
 #include <array>
+#include <memory>
+#include <vector>
 
+#include "core/api/error.h"
+#include "core/api/ids.h"
 #include "widgets/canvas/matrix_canvas.h"
-#include "widgets/views/row/row_picture.h"
 
 namespace kvlab {
+
+/// K and V of one row as the engine reports them, by KV head. Values and pure functions; any thread.
+struct RowTensor {
+  QString type;                        // "int8"
+  std::vector<float> data, other;      // [heads][dim]; other: the row to compare with, or empty
+  std::vector<float> norms, relative;  // [heads]; NaN = not finite; relative is empty without other
+  std::vector<float> scales;           // [heads]; empty where the type has none
+
+  float value(int i) const { return data[at(i)]; }
+  float apart(int i) const { return data[at(i)] - other[at(i)]; }
+};
+
+struct RowPicture {
+  int heads = 0, dim = 0;
+  RowTensor k, v;
+  QString with;  // "rebuild", "before" or empty
+  Tick otherTick;
+  bool there = true;  // the layer held the other row
+
+  const RowTensor& of(bool keys) const { return keys ? k : v; }
+  bool compares() const { return !k.other.empty(); }
+};
+using RowPicturePtr = std::shared_ptr<const RowPicture>;
+
+/// Reads the reply to `row {which: "both"}`. Errors: bad_reply.
+Result<RowPicturePtr> rowPicture(const nlohmann::json& reply);
 
 class RowCanvas : public MatrixCanvas {
   Q_OBJECT

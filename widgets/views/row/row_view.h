@@ -4,11 +4,26 @@
 #pragma once
 #include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
+#include "widgets/table/column_model.h"
 #include "widgets/table/data_table.h"
 #include "widgets/views/row/row_canvas.h"
-#include "widgets/views/row/row_picture.h"
 
 namespace kvlab {
+
+struct RowNumber {
+  int dimension = 0;
+  float k = 0, v = 0;
+  std::optional<float> otherK = {}, otherV = {};
+};
+
+/// The numbers of one KV head of a row: a line per dimension. GUI thread.
+class RowNumbers : public LineModel<RowNumber> {
+  Q_OBJECT
+ public:
+  explicit RowNumbers(QObject* parent);
+  /// Null shows nothing.
+  void show(const RowPicturePtr& picture, int head);
+};
 
 class RowView : public InspectorView {
   Q_OBJECT

@@ -159,8 +159,6 @@ void SmartKvView::makeLifespans(QWidget* into) {
              }});
 }
 
-bool SmartKvView::ready() const { return InspectorView::ready() && (isEmpty() || !m_tiles.waiting()); }
-
 void SmartKvView::onSnapshot() {
   const bool any = shown() && shown()->policies && shown()->length() > 0;
   setEmpty(any ? QString() : tr("Sinks, budget and window of each layer, and which rows compete for a place"),
@@ -188,7 +186,6 @@ void SmartKvView::take() {
   m_scale->setEnds(m_canvas->scales().first().low, m_canvas->scales().first().high);
   say();
   onFocus();
-  emit readyChanged();
 }
 
 QString SmartKvView::contestsSaid() const {

@@ -9,7 +9,6 @@
 #include "widgets/canvas/tile_cache.h"
 #include "widgets/table/column_model.h"
 #include "widgets/views/smartkv/band_canvas.h"
-#include "widgets/views/smartkv/band_rows.h"
 #include "widgets/views/smartkv/lifespan_plot.h"
 
 class QStackedWidget;
@@ -43,7 +42,6 @@ class SmartKvView : public InspectorView {
   SmartKvView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
   QString tsv() const override;
-  bool ready() const override;
   BandCanvas& canvas() { return *m_canvas; }
   DataTable& contests() { return *m_contests; }
   LifespanPlot& plot() { return *m_plot; }

@@ -1,16 +1,49 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The slots of one layer's pool as a grid of cells, with pages as blocks and the marks of a ring. Above the grid: the
 // bytes of the group by kind. Below it: a legend with counts. The grid ends behind the slots in use, unless the whole
-// pool is wanted. If slots share a cell, the cell shows the most important use.
-// Owned by the storage view. GUI thread. Device-independent pixels.
+// pool is wanted. If slots share a cell, the cell shows the most important use. Owned by the storage view. GUI thread.
+// Device-independent pixels.
 #pragma once
+#include <array>
+#include <optional>
+#include <utility>
+#include <vector>
+
 #include "widgets/base/finding_marks.h"
+#include "widgets/base/storage_groups.h"
 #include "widgets/canvas/axis_canvas.h"
 #include "widgets/canvas/axis_parts.h"
-#include "widgets/views/storage/slot_cells.h"
 #include "widgets/views/storage/storage_model.h"
 
 namespace kvlab {
+
+/// The content of each slot of a pool. Rows come from the residency map. The free slots among the others are known for
+/// the newest tick only, after a query. Later values win if slots share a cell.
+enum class CellUse : std::uint8_t { Free, Room, NoRow, Row, Held, Hole };
+inline constexpr int kCellUses = 6;
+QString title(CellUse use);
+
+struct SlotCells {
+  std::vector<CellUse> use;              // [slots]
+  std::vector<std::int32_t> rowAt;       // [slots] row in logical order, -1 = none
+  std::vector<std::int32_t> slotOf;      // [rows]
+  std::vector<std::int32_t> positionOf;  // [rows]
+  std::array<int, kCellUses> counts{};   // by use
+  int block = 0;                         // slots per page, 0 = no pages
+  int head = -1, pointer = -1;           // ring layouts, else -1
+
+  int slotCount() const { return static_cast<int>(use.size()); }
+  int countOf(CellUse what) const { return counts[static_cast<std::size_t>(what)]; }
+  int rowOf(Position position) const { return kvlab::rowAt(positionOf, position); }
+  /// Slots worth drawing: all of them, unless few of a large pool are in use. Then those up to the last one in use, and
+  /// some more, so that the number changes seldom: a power of two, at least 64, in whole pages.
+  int extent() const;
+};
+
+using SlotRuns = std::vector<std::pair<std::int32_t, std::int32_t>>;  // first slot, count
+
+/// free: runs of free slots; empty if unknown.
+SlotCells slotCells(const Snapshot& snapshot, const StorageGroup& group, const std::optional<SlotRuns>& free);
 
 class SlotMap : public AxisCanvas {
   Q_OBJECT
@@ -71,7 +104,6 @@ class SlotMap : public AxisCanvas {
   SlotCells m_cells;
   int m_extent = 0;  // extent of the cells
   ByteKinds m_bytes;
-  FindingMarks m_findings;
   std::vector<std::int32_t> m_wrong;  // rows that a check has found wrong
   bool m_whole = false;
 };

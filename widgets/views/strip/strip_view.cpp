@@ -69,8 +69,6 @@ void StripView::makeStrip() {
   m_planned = new GhostLegend(*strip(), this);
 }
 
-bool StripView::ready() const { return InspectorView::ready() && (!shown() || !m_tiles.waiting()); }
-
 void StripView::onSnapshot() {
   if (!hasRows()) {
     m_legend->show({scalesFor(context().quantity(), {}, 0, {})});
@@ -114,7 +112,6 @@ void StripView::take() {
   m_text->setChips(snapshot, std::move(chips), std::move(planned), context().quantity(),
                    one ? std::optional(m_layer) : std::nullopt);
   sayReadout();
-  emit readyChanged();
 }
 
 void StripView::onFocus() {

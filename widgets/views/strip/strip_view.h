@@ -18,7 +18,6 @@ class StripView : public InspectorView {
  public:
   StripView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
-  bool ready() const override;
   void copySelection() override;
   QString tsv() const override;
   TokenText& text() { return *m_text; }

@@ -6,7 +6,6 @@
 #include <QGuiApplication>
 #include <QToolButton>
 #include <algorithm>
-#include <cmath>
 
 #include "core/api/read_json.h"
 #include "widgets/base/button_use.h"
@@ -16,8 +15,6 @@
 namespace kvlab {
 namespace {
 using nlohmann::json;
-constexpr int kRangeRest = 400;      // ms after the last zoom
-constexpr const char* kAll = "all";  // the option `to` of an axis that shows all ticks
 
 QString scriptText(const json& value) {
   return QString::fromStdString(value.dump(-1, ' ', false, json::error_handler_t::replace));
@@ -36,7 +33,8 @@ TimeLineView::TimeLineView(InspectorContext& context, QWidget* parent)
   m_readout->setAccessibleName(tr("Tick"));
   m_readout->setToolTip(tr("The tick under the pointer, else the shown one"));
   makeActions();
-  makeRange();
+  for (ViewOption& option : m_line->rangeOptions("tick")) addOption(std::move(option));
+  connect(m_line, &AxisCanvas::ranged, this, [this] { sayOptions({"from", "to"}); });
   connect(m_line, &TimeStrip::chosen, this, &TimeLineView::go);
   connect(m_line, &TimeStrip::limited, this, &TimeLineView::limit);
   connect(m_line, &AxisCanvas::readoutChanged, this, [this] { m_readout->setText(m_line->readout()); });
@@ -75,47 +73,13 @@ void TimeLineView::makeActions() {
   setObstacle(all, [this] { return context().tickLimits() ? QString() : tr("all ticks are shown"); });
   QAction* fit = addViewAction(tr("Show all"), tr("Show the whole time line (0, or double click)"), [this] {
     m_line->fit();
-    sayRange();
+    m_line->sayRange();
   });
   m_limit = stripButton(tr("Limit"), limits->text(), limits->toolTip(), "limit_ticks");
   m_limit->setAutoRaise(true);
   connect(m_limit, &QToolButton::clicked, limits, &QAction::trigger);
   connect(stripTool(tr("Fit"), fit->toolTip()), &QToolButton::clicked, fit, &QAction::trigger);
 }
-
-/// One line for all turns of the wheel that follow each other.
-void TimeLineView::sayRange() { m_rangeSaid.start(kRangeRest); }
-
-/// Makes the options for the visible ticks.
-void TimeLineView::makeRange() {
-  connect(m_line, &AxisCanvas::ranged, this, &TimeLineView::sayRange);
-  m_rangeSaid.setSingleShot(true);
-  connect(&m_rangeSaid, &QTimer::timeout, this, [this] {
-    const json all = options();
-    emit context().scripted(QString("view.set(\"timeline\", {from: %1, to: %2})")
-                                .arg(scriptText(member(all, "from")), scriptText(member(all, "to"))));
-  });
-  const auto from = [this] { return static_cast<std::int64_t>(std::lround(m_line->axis().first)); };
-  const auto end = [this] {
-    return static_cast<std::int64_t>(std::lround(m_line->axis().first + m_line->axis().visible()));
-  };
-  const auto show = [this](std::int64_t begin, std::int64_t last) -> std::string {
-    if (begin >= last) return "keep `from` below `to`";
-    if (begin < 0 || last > std::numeric_limits<int>::max()) return "use a tick, or \"all\" as `to`";
-    m_line->showRange(static_cast<double>(begin), static_cast<double>(last));
-    return {};
-  };
-  const auto tick = [](const json& value) { return jsonOr(value, std::int64_t{-1}); };
-  addOption({"from", from, [=](const json& value) { return show(tick(value), end()); }});
-  addOption({"to", [=, this] { return m_line->axis().fitted ? json(kAll) : json(end()); },
-             [=, this](const json& value) -> std::string {
-               if (value != kAll) return show(from(), tick(value));
-               m_line->fit();
-               return {};
-             }});
-}
-
-bool TimeLineView::ready() const { return InspectorView::ready() && !m_late; }
 
 void TimeLineView::onSession() {
   m_tree.clear();

@@ -3,8 +3,6 @@
 // hits of breakpoints. Chooses the tick that all views show, goes to other branches, and limits the ticks of all views.
 // Asks the verb `timeline` for new entries, and `history` for the focused row. GUI thread.
 #pragma once
-#include <QTimer>
-
 #include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/views/timeline/time_strip.h"
@@ -18,7 +16,7 @@ class TimeLineView : public InspectorView {
   QString dump() const override;
   /// A line for each edit.
   QString tsv() const override;
-  bool ready() const override;
+  bool ready() const override { return InspectorView::ready() && !m_late; }
   const TickTree& tree() const { return m_tree; }
   TimeStrip& line() { return *m_line; }
 
@@ -31,7 +29,6 @@ class TimeLineView : public InspectorView {
  private:
   void makeStrip();
   void makeActions();
-  void makeRange();
   void ask();
   void take(const Result<nlohmann::json>& reply);
   void askRow();
@@ -45,7 +42,6 @@ class TimeLineView : public InspectorView {
   nlohmann::json placeOf(int lane, std::int64_t tick) const;
   void limit(TickRange range);
   void copyLine();
-  void sayRange();
 
   TickTree m_tree;
   TimeStrip* m_line;
@@ -58,7 +54,6 @@ class TimeLineView : public InspectorView {
   LedgerId m_row{-1};          // asked about
   std::uint64_t m_rowSerial = 0;
   EngineAsk m_ask, m_rowAsk;
-  QTimer m_rangeSaid;
 };
 
 }  // namespace kvlab

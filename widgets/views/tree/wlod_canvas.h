@@ -10,7 +10,7 @@
 #include "widgets/canvas/axis_canvas.h"
 #include "widgets/canvas/axis_parts.h"
 #include "widgets/canvas/colour_map.h"
-#include "widgets/canvas/tile_rows.h"
+#include "widgets/canvas/tile_cache.h"
 
 namespace kvlab {
 

@@ -55,21 +55,6 @@ void paintWhy(QPainter& painter, const QRectF& box, DirtyWhy why, const Theme& t
   painter.restore();
 }
 
-void paintShare(QPainter& painter, const QRectF& box, FactShare::Of of, const Theme& theme) {
-  using Of = FactShare::Of;
-  switch (of) {
-    case Of::Clean: return paintWhy(painter, box, DirtyWhy::Clean, theme);
-    case Of::Temporal: return paintWhy(painter, box, DirtyWhy::Temporal, theme);
-    case Of::Hierarchical: return paintWhy(painter, box, DirtyWhy::Hierarchical, theme);
-    case Of::Both: return paintWhy(painter, box, DirtyWhy::Both, theme);
-    case Of::Token: return painter.fillRect(box, levelColour(0, theme));
-    case Of::Gist1: return painter.fillRect(box, levelColour(1, theme));
-    case Of::Gist2: return painter.fillRect(box, levelColour(2, theme));
-    case Of::Used: return painter.fillRect(box, Theme::mix(theme.surface, theme.accent, 0.7));
-    default: return painter.fillRect(box, theme.sunken);
-  }
-}
-
 void paintLock(QPainter& painter, QPointF foot, double size, const QColor& colour) {
   const double tall = size * 0.7;
   painter.save();

@@ -6,7 +6,6 @@
 
 #include "core/api/wlod_view.h"
 #include "widgets/base/theme.h"
-#include "widgets/views/tree/wlod_facts.h"
 
 namespace kvlab {
 
@@ -14,7 +13,6 @@ QColor whyColour(DirtyWhy why, const Theme& theme);
 QColor levelColour(int level, const Theme& theme);
 /// Paints a box or a run of boxes: temporal is dotted, hierarchical striped, both are crossed.
 void paintWhy(QPainter& painter, const QRectF& box, DirtyWhy why, const Theme& theme);
-void paintShare(QPainter& painter, const QRectF& box, FactShare::Of of, const Theme& theme);
 /// Paints a padlock of width `size` with its bottom at `foot`.
 void paintLock(QPainter& painter, QPointF foot, double size, const QColor& colour);
 /// Hatching of the protected tail.

@@ -89,9 +89,7 @@ void WlodRounds::showRound() {
 void WlodRounds::follow() {
   const auto& all = m_strip->rounds();
   const bool older = m_model->round() && !all.empty() && m_model->round() != all.back();
-  QPalette colours = m_said->palette();
-  colours.setColor(QPalette::WindowText, older ? Theme::current()->warning : Theme::current()->muted);
-  m_said->setPalette(colours);
+  tint(m_said, older ? Theme::current()->warning : Theme::current()->muted);
 }
 
 WlodRoundStrip::WlodRoundStrip(QWidget* parent) : ScrolledTicks(parent) {

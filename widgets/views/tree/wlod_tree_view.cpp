@@ -128,8 +128,6 @@ void WlodTreeView::makeActions() {
       tr("Refocus"), tr("Let the focus allocator decide now"), [this] { m_refocus->click(); }, Qt::Key_R);
 }
 
-bool WlodTreeView::ready() const { return InspectorView::ready() && !m_tiles.waiting(); }
-
 void WlodTreeView::onSnapshot() {
   const bool any = shown() && shown()->wlod,
              rows = any && shown()->wlod->moments > 0 && shown()->wlod->entries.size() > 0;
@@ -176,7 +174,6 @@ void WlodTreeView::takeValues() {
   if (m_tree && m_canvas->colour() == TreeColour::Map)
     m_canvas->setValues(
         {context().quantity(), m_tiles.best(context().quantity()), context().scale(context().quantity())});
-  emit readyChanged();
 }
 
 /// Selects the node of the shared focus, if that is an entry or a token of the time line.
@@ -281,9 +278,7 @@ void WlodTreeView::send(const char* command, const nlohmann::json& args) {
 }
 
 void WlodTreeView::say(const QString& text) {
-  QPalette colours = m_message->palette();
-  colours.setColor(QPalette::WindowText, theme()->error);
-  m_message->setPalette(colours);
+  tint(m_message, theme()->error);
   m_message->setText(text.isEmpty() || text.startsWith(QChar(0x2717)) ? text : QStringLiteral("✗ ") + text);
   m_message->setVisible(!text.isEmpty());
   m_saidIn = shown() ? shown()->tick : Tick();

@@ -20,7 +20,6 @@ class WlodTreeView : public InspectorView {
   WlodTreeView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
   QString tsv() const override;
-  bool ready() const override;
   WlodCanvas& canvas() { return *m_canvas; }
   WlodRounds& rounds() { return *m_rounds; }
 

@@ -45,7 +45,6 @@ class WatchesView : public InspectorView {
 
  protected:
   void onSnapshot() override;
-  void onFocus() override {}
 
  private:
   void addTyped();
