@@ -30,8 +30,8 @@ class StrongId {
 
 /// JSON of an id is its number. For nlohmann::json, which finds it by the name, in lists of ids, too.
 template <class Json, class Tag, class Rep>
-void to_json(Json& json, const StrongId<Tag, Rep>& id) {
-  json = id.value();
+void to_json(Json& out, const StrongId<Tag, Rep>& id) {
+  out = id.value();
 }
 
 using LedgerId = StrongId<struct LedgerIdTag, std::int32_t>;      // row of the ledger, from 0

@@ -39,7 +39,7 @@ Result<std::pair<Bench, std::string>> named(const std::string& name) {
   return Error("usage", "benchmark " + name, "no benchmark has that name", "name some of: " + known);
 }
 
-int run(const CommandLine& line) {
+Exit run(const CommandLine& line) {
   BenchOptions options;
   options.resources = resourceRoot().toStdString();
   options.threads = line.manifest.value("threads", 0);
@@ -66,7 +66,7 @@ int run(const CommandLine& line) {
     all.insert(all.end(), rows.begin(), rows.end());
   }
   const Status written = saveBenchRows(line.jsonFile, all);
-  return written ? 0 : refuse(written.error());
+  return written ? Exit::Ok : refuse(written.error());
 }
 
 }  // namespace
@@ -75,9 +75,9 @@ int main(int argc, char** argv) {
   std::vector<std::string> words{"bench"};
   words.insert(words.end(), argv + 1, argv + argc);
   const auto line = parseCommandLine(words);
-  if (!line) return refuse(line.error());
+  if (!line) return static_cast<int>(refuse(line.error()));
   if (line->verb != "bench") return std::cout << line->text, 0;
   useOffscreen();
   const QApplication application(argc, argv);
-  return checkResources() ? run(*line) : 3;
+  return static_cast<int>(checkResources() ? run(*line) : Exit::Refused);
 }

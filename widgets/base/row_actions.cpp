@@ -199,7 +199,7 @@ void RowActions::addMenu(const char* id, const QString& text, const QString& tip
   for (const Fact& fact : facts) {
     const auto work = [=, this] {
       for (LedgerId row : one ? std::vector{m_context.focus().ledger} : ledgers())
-        run(command, {{argument, fact.subject + ("(" + rowsOf(row, fact.ofLayer) + ")")}});
+        run(command, {{argument, std::string(fact.subject) + "(" + rowsOf(row, fact.ofLayer) + ")"}});
     };
     const auto why = [=, this] { return one ? whyNothingBack(fact.subject) : QString(); };
     menu.addAction(make(fact.id, fact.text, {needs, fact.tip, command, why}, work));
