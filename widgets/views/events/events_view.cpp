@@ -153,7 +153,6 @@ void EventsView::makeBody() {
 void EventsView::setColumns() {
   TimelineHeader& header = m_tree->timeline();
   header.setStretchLastSection(true);
-  header.setFont(theme()->small);
   header.setMinimumSectionSize(60);
   for (const int column : {EventModel::Duration, EventModel::Bytes, EventModel::Rate})
     header.resizeSection(column, column == EventModel::Rate ? 70 : 84);

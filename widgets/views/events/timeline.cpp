@@ -115,6 +115,7 @@ void TimeAxis::clip() {
 
 TimelineHeader::TimelineHeader(QWidget* parent) : QHeaderView(Qt::Horizontal, parent) {
   setSectionsClickable(false);
+  setFont(Theme::current()->small);
   setToolTip(
       tr("Time since the start of the tick. Ctrl+wheel zooms, Shift+wheel pans, Z shows the selected event; a double "
          "click here or 0 shows the whole tick"));
@@ -141,6 +142,11 @@ void TimelineHeader::paintSection(QPainter* painter, const QRect& rect, int sect
 void TimelineHeader::mouseDoubleClickEvent(QMouseEvent* event) {
   if (logicalIndexAt(event->position().toPoint()) == EventModel::Timeline) emit resetAsked();
   else QHeaderView::mouseDoubleClickEvent(event);
+}
+
+void TimelineHeader::changeEvent(QEvent* event) {
+  QHeaderView::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange) setFont(Theme::current()->small);
 }
 
 namespace {
