@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A policy gives every row of a layer a score. The selection is the same for all policies (selection.h): bands are
-// protected after scoring, and the rows with the lowest scores leave. One file per policy, one line in
-// core/api/policies.inc. Stateless; engine thread. semantics.md, section 6.
+// protected after scoring, and the rows with the lowest scores leave. core/api/policies.inc lists the policies.
+// Stateless; engine thread. semantics.md, section 6.
 #pragma once
 #include <span>
 #include <string_view>

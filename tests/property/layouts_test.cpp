@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One logical cache, ten physical ones: random edit scripts run in lockstep on a session per layout.
+// One logical cache in every layout: random edit scripts run in lockstep on a session per layout.
 // After every operation each has the state hash of contiguous_splice, which covers every resident row,
 // byte for byte in logical order; its invariants hold; and a list that one refuses changes nothing. If rows leave
 // through a window, the five rings are compared with ring_roll.

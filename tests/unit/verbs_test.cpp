@@ -67,7 +67,8 @@ class VerbsTest : public QObject {
 
   /// A verb that says that it reads gets a session that it cannot change, and only such a verb does.
   void readersCannotChange() {
-    for (const auto part : {tickVerbs(), stateVerbs(), queryVerbs(), storageVerbs(), fileVerbs(), wlodVerbs()})
+    for (const auto part : {tickVerbs(), stateVerbs(), noteVerbs(), queryVerbs(), compareVerbs(), watchVerbs(),
+                            storageVerbs(), fileVerbs(), wlodVerbs()})
       for (const Verb& verb : part)
         QVERIFY2(std::holds_alternative<LooksAtSession>(verb.run) == (verb.info.effect == Effect::Reads),
                  verb.info.name.c_str());
