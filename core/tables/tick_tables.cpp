@@ -4,7 +4,7 @@
 
 #include "core/session/edit_words.h"
 #include "core/session/look_back.h"
-#include "core/session/state_hash.h"
+#include "core/session/truth.h"
 #include "core/tables/tables.h"
 #include "core/verbs/verbs.h"
 
