@@ -6,8 +6,8 @@
 namespace kvlab {
 namespace {
 
-/// A summary is no query.
-bool asks(const CacheState& state, std::int32_t position) {
+/// The row at a position is a token; a summary is no query.
+bool isToken(const CacheState& state, std::int32_t position) {
   return state.ledger[state.context[at(position)]].kind == RowKind::Token;
 }
 
@@ -40,7 +40,7 @@ Result<Observation> CacheKind::observe(const CacheState& state, std::int32_t que
                                        const TransactionRules& rules, CallContext& call) {
   QueryPass pass{{}, {.receivedPerHead = InLayers::All, .momentsFrom = momentsFrom}, 0, call.progress};
   for (std::int32_t p = state.length() - 1; p >= 0 && (!queries || std::ssize(pass.positions) < queries); --p)
-    if (asks(state, p)) pass.positions.push_back(p);
+    if (isToken(state, p)) pass.positions.push_back(p);
   std::ranges::reverse(pass.positions);
   const auto n = static_cast<std::int32_t>(pass.positions.size());
   if (n == 0) return Observation{};
@@ -50,7 +50,7 @@ Result<Observation> CacheKind::observe(const CacheState& state, std::int32_t que
 
 Result<std::shared_ptr<const NewestAttention>> CacheKind::attended(const CacheState& state, Position query, int layers,
                                                                    const TransactionRules& rules, CallContext& call) {
-  if (!asks(state, query.value())) return std::shared_ptr<const NewestAttention>();
+  if (!isToken(state, query.value())) return std::shared_ptr<const NewestAttention>();
   const QueryPass pass{{query.value()}, {.receivedPerHead = InLayers::Last}, layers};
   RowsBrought seen = KV_TRY(look(state, pass, rules, call));
   return std::shared_ptr<const NewestAttention>(std::move(seen.attention));

@@ -10,6 +10,32 @@ class WlodEditsTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
+  /// One reader serves both planners: a faulty list gets the same error in a plain session.
+  void faultyListsAreRefusedAsInPlainSessions() {
+    const SessionFixture wlod(manifest({{"budget", 160}, {"protect", 8}})), plain(json{{"capacity", 160}});
+    for (const SessionFixture* s : {&wlod, &plain}) s->must("promptIds", {{"ids", SessionFixture::ids(20, 3)}});
+    const json good{{"action", "delete"}, {"position", 3}};
+    const json faulty[] = {
+        {{"action", "replace_pair"}, {"original_pos1", 20}, {"original_pos2", 21}, {"new_token_ids", {5}}},
+        {{"action", "replace_pair"}, {"original_pos1", 5}, {"original_pos2", 5}, {"new_token_ids", {5}}},
+        {{"action", "replace"}, {"positions", json::array()}, {"new_token_ids", {5}}},
+        {{"action", "replace"}, {"positions", {7, 6}}, {"new_token_ids", {5}}},
+        {{"action", "replace"}, {"positions", {6, 7}}, {"new_token_ids", json::array()}},
+        {{"action", "insert"}, {"position", 21}, {"token_ids", {5}}},
+        {{"action", "insert"}, {"position", 20}, {"token_ids", json::array()}},
+        {{"action", "delete"}, {"position", -1}},
+        {{"action", "add"}, {"token_id", 1 << 30}}};
+    for (const json& action : faulty) {
+      const Result<json> here = wlod.verb("inject", {{"actions", {good, action}}}),
+                         there = plain.verb("inject", {{"actions", {good, action}}});
+      QVERIFY2(!here && !there, action.dump().c_str());
+      const Error &a = here.error(), &b = there.error();
+      QVERIFY2(a.code == b.code && a.action == b.action && a.field == b.field && a.value == b.value,
+               (a.text() + " | " + b.text()).c_str());
+      QVERIFY(wlod->pending().empty() && plain->pending().empty());
+    }
+  }
+
   /// Checkpoints as they are published: a sliding window in the model (Mistral, Qwen2 in some layers), and the sizes of
   /// SmolLM2 with 3 KV heads for 9 heads.
   void checkpoints_data() {
