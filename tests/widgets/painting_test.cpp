@@ -112,17 +112,29 @@ class PaintingTest : public QObject {
   }
   /// A fade of a few units is seen, and nothing brighter than the data is claimed.
   void brightnessFillsItsScale() {
-    const auto low = [](std::vector<float> values) { return scaleFor(Quantity::Brightness, values).low; };
+    const auto scaleOf = [](std::vector<float> values) {
+      return scaleFor(Quantity::Brightness, values, {.curve = ScaleChoice::Curve::Linear});
+    };
+    const auto low = [&](std::vector<float> values) { return scaleOf(std::move(values)).low; };
     QCOMPARE(low({}), 0.0f);
     QCOMPARE(low({NAN, NAN}), 0.0f);
     QCOMPARE(low({255, 255}), 247.0f);
     QCOMPARE(low({255, 253}), 247.0f);
     QCOMPARE(low({255, 243, NAN, INFINITY}), 240.0f);
     QCOMPARE(low({3, 255}), 0.0f);
-    QCOMPARE(scaleFor(Quantity::Brightness, std::vector<float>{3, 90}).high, 255.0f);
-    QCOMPARE(scaleFor(Quantity::Brightness, std::vector<float>{3, 400}).high, 400.0f);
-    const ColourScale scale = scaleFor(Quantity::Brightness, std::vector<float>{255, 253});
+    QCOMPARE(scaleOf({3, 90}).high, 255.0f);
+    QCOMPARE(scaleOf({3, 400}).high, 400.0f);
+    const ColourScale scale = scaleOf({255, 253});
     QVERIFY(scale.index(255) - scale.index(253) > 40);
+  }
+  /// Thousands of rows share the attention of a few ticks: their brightness differs by hundredths, and is seen by rank.
+  void hundredthsOfBrightnessAreSeen() {
+    std::vector<float> values(2000, 247.0f);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] += 0.00002f * static_cast<float>(i);
+    values.back() = 255;
+    const ColourScale scale = scaleFor(Quantity::Brightness, values);
+    QVERIFY(scale.index(values[1998]) - scale.index(values[0]) > 200);
+    QCOMPARE(scaleFor(Quantity::Brightness, std::vector<float>{255, 255}).low, 247.0f);
   }
   /// The fast pass over many values against the plain one.
   void scalesIgnoreWhatIsNoNumber() {

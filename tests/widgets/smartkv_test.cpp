@@ -172,6 +172,7 @@ class SmartKvTest : public QObject {
     show(view);
     QVERIFY(!button(view, "Measure lifespans")->isEnabled());
     QVERIFY(button(view, "Measure lifespans")->toolTip().contains("smartkv"));
+    QVERIFY(!view.plot().parentWidget()->isVisible());  // the bands have its room
   }
 
   /// 1 and 64 layers, a narrow dock, many tokens: all of them can be reached.

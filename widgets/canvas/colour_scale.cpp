@@ -74,9 +74,11 @@ void setCurve(ColourScale& scale, Values values, const Extent& extent) {
     else scale.curve = Curve::Linear;
   }
   if (scale.curve != Curve::Rank) return;
-  if (extent.any()) scale.low = std::max(scale.low, extent.low), scale.high = std::min(scale.high, extent.high);
-  if (scale.high > scale.low) scale.ranks = std::make_shared<const Ranks>(values, scale.low, scale.high);
-  else scale.curve = Curve::Linear;
+  const float low = extent.any() ? std::max(scale.low, extent.low) : scale.low;
+  const float high = extent.any() ? std::min(scale.high, extent.high) : scale.high;
+  if (high <= low) return void(scale.curve = Curve::Linear);
+  scale.low = low, scale.high = high;
+  scale.ranks = std::make_shared<const Ranks>(values, low, high);
 }
 
 ColourScale makeScale(Quantity quantity, Values values, const ScaleChoice& choice) {
@@ -96,7 +98,7 @@ const QuantityLook& lookOf(Quantity quantity) {
   using Map = MapKind;
   using Curve = ScaleChoice::Curve;
   static constexpr std::array<QuantityLook, kQuantities> kLooks{{
-      {Map::Viridis, Curve::Linear, "Brightness of the row, 0 to 255; culling replaces dim rows"},
+      {Map::Viridis, Curve::Rank, "Brightness of the row, 0 to 255; culling replaces dim rows"},
       {Map::Cividis, Curve::Linear, "Ticks since the row was added"},
       {Map::Residency, Curve::Linear, "Whether the row's K and V are present in the layer"},
       {Map::Inferno, Curve::Log, "Attention that the newest query pays to the row"},

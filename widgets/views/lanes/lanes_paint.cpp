@@ -19,6 +19,7 @@ namespace kvlab {
 namespace {
 constexpr double kNeedle = 5;  // height of the arrow that points at a needle from below the band
 
+constexpr int kLeastText = 8;        // pixels of a letter's height that can still be read
 constexpr int kBar = 120;            // a colour bar of the legend
 constexpr double kSignScale = 9;     // pixels per token from which signs fit
 constexpr double kNumberScale = 34;  // and numbers
@@ -152,7 +153,9 @@ void LanesCanvas::paintCaption(QPainter& painter, int lane, const QRect& box, co
 /// Paints number and name of a lane in one line, for lanes without a caption.
 void LanesCanvas::paintName(QPainter& painter, int lane, const QRect& box, const Theme& theme) const {
   const LaneView& view = m_view->lanes[at(lane)];
-  painter.setFont(lane == m_lane ? theme.smallStrong : theme.small);
+  QFont font = lane == m_lane ? theme.smallStrong : theme.small;
+  font.setPixelSize(std::clamp(box.height(), kLeastText, QFontInfo(font).pixelSize()));  // lanes may be lower than text
+  painter.setFont(font);
   const bool wrong = !m_findings[at(lane)].empty();
   painter.setPen(wrong ? theme.error : lane == m_lane ? theme.text : view.exit ? theme.error : theme.muted);
   const QFontMetrics metrics = painter.fontMetrics();

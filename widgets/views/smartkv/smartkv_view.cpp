@@ -119,7 +119,7 @@ void SmartKvView::makeContests(QWidget* into) {
 }
 
 void SmartKvView::makeLifespans(QWidget* into) {
-  auto* part = new QWidget(into);
+  auto* part = m_lifespanPart = new QWidget(into);
   auto* column = tightColumn(part);
   auto* bar = new QWidget(part);
   bar->setObjectName("card");
@@ -280,13 +280,16 @@ const std::vector<HeadLifespans>* SmartKvView::headsOfLayer() const {
       : nullptr;
 }
 
+bool SmartKvView::gated() const {
+  if (!shown() || !shown()->policies) return false;
+  const auto& layers = shown()->policies->layers;
+  return std::any_of(layers.begin(), layers.end(), [](const LayerAudit& layer) { return layer.policy == kGated; });
+}
+
 /// The reason why lifespans cannot be measured now; empty = they can.
 QString SmartKvView::whyNoLifespans() const {
   if (!shown() || !shown()->policies) return tr("every layer keeps all its rows");
-  const auto& layers = shown()->policies->layers;
-  const bool gated =
-      std::any_of(layers.begin(), layers.end(), [](const LayerAudit& layer) { return layer.policy == kGated; });
-  if (!gated) return tr("no layer's policy is smartkv, so that no gate predicts");
+  if (!gated()) return tr("no layer's policy is smartkv, so that no gate predicts");
   return context().busy() ? tr("the engine is working") : QString();
 }
 
@@ -297,6 +300,7 @@ void SmartKvView::showLifespans() {
                                            "long each row is used; the session does not change")
                                       : tr("Lifespans cannot be measured: %1").arg(why));
   const std::vector<HeadLifespans>* heads = headsOfLayer();
+  m_lifespanPart->setVisible(m_measured || gated());  // without gates the bands need the room
   m_lifespans->setCurrentIndex(heads ? 1 : 0);
   m_head->setVisible(heads != nullptr);
   if (!heads) {

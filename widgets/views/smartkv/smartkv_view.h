@@ -62,6 +62,7 @@ class SmartKvView : public InspectorView {
   QString contestsSaid() const;
   void askLifespans();
   void showLifespans();
+  bool gated() const;
   QString whyNoLifespans() const;
   Layer layerMeasured() const;
   const std::vector<HeadLifespans>* headsOfLayer() const;
@@ -73,6 +74,7 @@ class SmartKvView : public InspectorView {
   BandCanvas* m_canvas = nullptr;
   DataTable* m_contests = nullptr;
   LifespanPlot* m_plot = nullptr;
+  QWidget* m_lifespanPart = nullptr;  // with its heading
   EmptyNotice* m_noPlot = nullptr;
   QStackedWidget* m_lifespans = nullptr;
   QLabel *m_state = nullptr, *m_said = nullptr, *m_fit = nullptr, *m_readout = nullptr;
