@@ -40,8 +40,8 @@ add_test(NAME scripts/card_left_out
 set_tests_properties(scripts/card_left_out PROPERTIES LABELS scripts TIMEOUT ${limit}
   ENVIRONMENT "KVLAB_CUDA_MODULE=$<TARGET_FILE:kvlab_far>;KVLAB_FAR_CLOSES=0;XDG_RUNTIME_DIR=/tmp")
 
-# What app/run does about the CUDA module.
-foreach(name app_run)
+# What app/run does about the CUDA module, and what tests/gpu/run reports, without a GPU.
+foreach(name app_run gpu_run)
   add_test(NAME scripts/${name} COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/${name}.sh)
   set_tests_properties(scripts/${name} PROPERTIES LABELS scripts TIMEOUT 120)
 endforeach()
