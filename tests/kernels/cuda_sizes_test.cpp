@@ -134,7 +134,7 @@ class CudaSizesTest : public QObject {
     const std::vector<RowMove> moves = {{0, 1, n}, {n / 3, 0, n - n / 3}, {5, n - 40, 40}};
     want = p.bytes;
     moveRows(p.context, {want.data(), want.data(), p.fmt, moves.data(), std::ssize(moves)});
-    on.check(m_on.api->moveRows(nullptr, {pool, pool, p.fmt, on.copy(moves), std::ssize(moves)}));
+    on.check(m_on.api->moveRows(nullptr, {pool, pool, p.fmt, on.copy(moves), std::ssize(moves), 2 * n}));
     on.fetch(got, pool);
     QVERIFY2(got == want, "moveRows");
     int64_t bad = -1, badThere = 0;
