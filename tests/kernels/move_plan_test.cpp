@@ -45,14 +45,14 @@ class MovePlanTest : public QObject {
     QFETCH(int, stride);
     QFETCH(int, multiprocessors);
     const int64_t rows = kMiB / stride, words = rows * stride / 16;
-    for (const bool onePool : {false, true}) {
-      const MovePlan plan = movePlan(stride, rows, onePool, multiprocessors);
+    for (const bool ordered : {false, true}) {
+      const MovePlan plan = movePlan(stride, rows, ordered, multiprocessors);
       QVERIFY(plan.threads % 32 == 0 && plan.threads <= kMoveThreads && plan.threads >= plan.columns());
       QVERIFY(plan.slabs * plan.columns() * 16 >= stride && (plan.slabs - 1) * plan.columns() * 16 < stride);
       for (int64_t slab = 0; slab < plan.slabs; ++slab) QVERIFY(sectorEfficiency(plan, stride, slab) >= 0.9);
       QVERIFY(plan.slabs * plan.shares >= multiprocessors);                                   // a block for each
       QVERIFY(plan.slabs * plan.shares * plan.threads / 32 >= int64_t{8} * multiprocessors);  // eight warps for each
-      if (!onePool || stride == 64) continue;
+      if (!ordered || stride == 64) continue;
       // Rows that need their order: one block a slab, and still all of the pool is under way at once.
       QVERIFY2(plan.slabs * plan.threads * kMoveAhead >= words, qPrintable(QString::number(plan.threads)));
     }

@@ -22,18 +22,18 @@ struct MovePlan {
 };
 
 /// stride: bytes of a record, a multiple of 64. rows: of all moves together, 0 if the caller does not know.
-/// Rows within a pool may have to go in an order, which one block keeps for its slab: such slabs are narrow, unless
-/// records are so long that wider ones fill the device. Rows to another pool are spread over blocks, a line wide.
-inline MovePlan movePlan(int64_t stride, int64_t rows, bool onePool, int multiprocessors) {
+/// Rows may have to go in an order, in a pool or in a long list. One block keeps it for its slab: such slabs are
+/// narrow, unless records are so long that wider ones fill the device. Other rows are spread over blocks, a line wide.
+inline MovePlan movePlan(int64_t stride, int64_t rows, bool ordered, int multiprocessors) {
   MovePlan plan;
   const int64_t words = stride / 16, wanted = 2 * int64_t{std::max(multiprocessors, 1)};
   rows = std::max<int64_t>(rows, 1);
-  plan.columnsShift = onePool ? 1 : 3;
+  plan.columnsShift = ordered ? 1 : 3;
   while (plan.columnsShift < 3 && words >> (plan.columnsShift + 1) >= wanted) ++plan.columnsShift;
   plan.slabs = (words + plan.columns() - 1) / plan.columns();
   plan.shares = std::clamp<int64_t>((wanted + plan.slabs - 1) / plan.slabs, 1, (rows + 31) / 32);
   // In an order, one share does all the rows.
-  const int64_t each = onePool ? rows : (rows + plan.shares - 1) / plan.shares;
+  const int64_t each = ordered ? rows : (rows + plan.shares - 1) / plan.shares;
   plan.threads = static_cast<int>(std::clamp<int64_t>((each * plan.columns() + 63) / 64 * 64, 64, kMoveThreads));
   return plan;
 }

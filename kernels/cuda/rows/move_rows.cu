@@ -142,7 +142,8 @@ int32_t moveRows(void* stream, const MoveRowsArgs& a) {
   DeviceShape device;
   if (const cudaError_t error = askForShape(&device); error != cudaSuccess) return error;
   const int64_t stride = rowLayout(a.fmt).stride;
-  const MovePlan plan = movePlan(stride, std::max(a.rows, a.n), a.fromPool == a.toPool, device.multiprocessors);
+  const bool ordered = a.fromPool == a.toPool || a.n > kMovesAtOnce;
+  const MovePlan plan = movePlan(stride, std::max(a.rows, a.n), ordered, device.multiprocessors);
   return launch(moveRowsKernel, {plan.slabs, plan.shares}, static_cast<unsigned>(plan.threads), 0, stream, a, stride,
                 plan.columnsShift, boundsFor("moveRows"));
 }
