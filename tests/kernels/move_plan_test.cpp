@@ -60,7 +60,7 @@ class MovePlanTest : public QObject {
 
   void fewRowsTakeFewThreads() {
     QCOMPARE(movePlan(1088, 1, true, 132).shares, int64_t{1});
-    QCOMPARE(movePlan(1088, 1, true, 132).threads, 64);
+    QCOMPARE(movePlan(1088, 1, true, 132).threads, 32);
     QCOMPARE(movePlan(1088, 0, false, 132).shares, int64_t{1});  // unknown
   }
 };

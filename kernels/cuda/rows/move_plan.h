@@ -16,7 +16,7 @@ inline constexpr int kMovesAtOnce = 256;  // that a block looks at together
 struct MovePlan {
   int columnsShift = 1;  ///< a block has 2 to this power columns of 16 bytes: a whole sector, or whole lines
   int64_t slabs = 1, shares = 1;
-  int threads = 64;
+  int threads = 32;
 
   int columns() const { return 1 << columnsShift; }
 };
@@ -31,10 +31,10 @@ inline MovePlan movePlan(int64_t stride, int64_t rows, bool ordered, int multipr
   plan.columnsShift = ordered ? 1 : 3;
   while (plan.columnsShift < 3 && words >> (plan.columnsShift + 1) >= wanted) ++plan.columnsShift;
   plan.slabs = (words + plan.columns() - 1) / plan.columns();
-  plan.shares = std::clamp<int64_t>((wanted + plan.slabs - 1) / plan.slabs, 1, (rows + 31) / 32);
+  plan.shares = std::clamp<int64_t>((wanted + plan.slabs - 1) / plan.slabs, 1, (rows * plan.columns() + 255) / 256);
   // In an order, one share does all the rows.
   const int64_t each = ordered ? rows : (rows + plan.shares - 1) / plan.shares;
-  plan.threads = static_cast<int>(std::clamp<int64_t>((each * plan.columns() + 63) / 64 * 64, 64, kMoveThreads));
+  plan.threads = static_cast<int>(std::clamp<int64_t>((each * plan.columns() + 31) / 32 * 32, 32, kMoveThreads));
   return plan;
 }
 

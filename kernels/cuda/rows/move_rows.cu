@@ -37,7 +37,7 @@ __device__ void loadGroup(MoveGroup& group, const MoveRowsArgs& a, int64_t first
   const int32_t count = static_cast<int32_t>(min(a.n - first, int64_t{kMovesAtOnce}));
   const bool onePool = a.fromPool == a.toPool;
   const Bound from = bounds.of(IndexKind::slot, a.fromPool, stride), to = bounds.of(IndexKind::slot, a.toPool, stride);
-  __syncthreads();  // the group before has been used
+  if (first > 0) __syncthreads();  // the group before has been used, and its rows are written
   for (int i = me; i < count; i += threads) {
     RowMove m = a.moves[first + i];
     const bool possible = m.count > 0 && from.holds(m.from, m.count) && to.holds(m.to, m.count);
@@ -58,7 +58,7 @@ __device__ void loadGroup(MoveGroup& group, const MoveRowsArgs& a, int64_t first
       }
     }
   }
-  __syncthreads();
+  if (count > 1) __syncthreads();
   const int32_t end = group.end;
   for (int j = me; j < end; j += threads) {
     const RowMove late = group.moves[j];
@@ -113,7 +113,7 @@ __device__ void moveShare(const MoveGroup& group, const MoveRowsArgs& a, int64_t
 #pragma unroll
     for (int k = 0; k < kMoveAhead; ++k)
       if (to[k] >= 0) *reinterpret_cast<uint4*>(a.toPool + to[k] * stride + column) = words[k];
-    if (ordered) __syncthreads();
+    if (ordered && base + kMoveAhead * lanes < end) __syncthreads();
   }
 }
 
