@@ -20,20 +20,21 @@ kvlab_driver() {
 
 # kvlab_cuda_plan ASKED: what to do about the module, a word and the reason.
 #   build            there is a compiler
-#   fetch            there is none: it comes from PyPI
-#   none REASON      there is none, and nobody needs it
+#   fetch            there is none that works: it comes from PyPI
+#   none REASON      there is none, and no use for it
 kvlab_cuda_plan() {
-  local asked=$1 driver
+  local asked=$1 driver note
+  note=$(cat "$kvlab_cuda_note" 2>/dev/null || true)
   if ninja -C "$kvlab_root/build/dev" -t query kvlab_cuda >/dev/null 2>&1; then
     echo build
-  elif [[ $(cat "$kvlab_cuda_note" 2>/dev/null) == "this build leaves it out" ]]; then
-    echo "none this build leaves it out"
+  elif [[ $note == "this build leaves it out" ]]; then
+    echo "none $note"
   elif [[ -n $asked ]]; then
     echo fetch
   elif ! driver=$(kvlab_driver); then
-    echo "none there is no NVIDIA driver and no nvcc; app/run --cuda builds it all the same"
+    echo "none there is no NVIDIA driver, and $note"
   elif ((${driver%%.*} < kvlab_cuda_driver)); then
-    echo "none there is no nvcc, and the one of PyPI needs NVIDIA driver $kvlab_cuda_driver, here is $driver; update the driver"
+    echo "none NVIDIA driver $driver is older than $kvlab_cuda_driver, which the nvcc of PyPI needs; update the driver"
   else
     echo fetch
   fi

@@ -83,14 +83,14 @@ start driver DRIVER=580.65.06 --  # again: nothing is fetched
 lacks "$tree/pip"
 
 start old_driver DRIVER=535.104.05 --
-last "kvlab: no CUDA module: there is no nvcc, and the one of PyPI needs NVIDIA driver 580, here is 535.104.05"
-note "needs NVIDIA driver 580"
+last "kvlab: no CUDA module: NVIDIA driver 535.104.05 is older than 580, which the nvcc of PyPI needs; update the driver"
+note "update the driver"
 lacks "$tree/pip"
 
 if [[ ! -e /proc/driver/nvidia/version ]]; then
   start nothing --
-  last "kvlab: no CUDA module: there is no NVIDIA driver and no nvcc; app/run --cuda builds it all the same"
-  note "app/run --cuda builds it all the same"
+  last "kvlab: no CUDA module: there is no NVIDIA driver, and no CUDA compiler was found"
+  note "there is no NVIDIA driver"
   lacks "$tree/pip"
   start asked -- --cuda -- --model x
   last "kvlab: the CUDA module is ready"
