@@ -18,7 +18,8 @@ program "$pack/bin/kvlab" <<'F'
 [[ -z ${OLD_MACHINE:-} || -n ${LOADED:-} ]] || exit 1
 case $1 in
   --version) echo "kvlab 0" ;;
-  info) echo "model x"; echo "backend cuda ${CUDA_SAYS:-available: NVIDIA Test}" ;;
+  info) echo "model x"; echo "backend cuda:0 not available: ${CUDA_SAYS:-old}"
+    [[ -n ${CUDA_SAYS:-} ]] || echo "backend cuda:1 runs on NVIDIA Test" ;;
   run) exit "${AGREES:-0}" ;;
   bench) while [[ $1 != --json ]]; do shift; done; echo '{"rows": [{"median": 1.5}]}' >"$2" ;;
 esac
@@ -85,6 +86,7 @@ wants() { grep -qE -- "$2" "$work/out/$1" || { echo "$1 lacks: $2"; cat "$work/o
 start good 0
 holds 'set(r.values()) == {"passed"} and f["failures"] == 0 and len(r) == 17'
 holds 'f["device"] == {"name": "NVIDIA \"Test\" 9000", "driver": "580.1", "memory_mib": 8192, "capability": "9.0"}'
+holds 'f["says"] == "backend cuda:1 runs on NVIDIA Test"'
 holds 'f["commit"] == "0123abc" and f["date"][:2] == "20" and f["sanitizer"] == "Version 1.2" and f["seconds"] < 30'
 holds 'p["kernels/a_test"]["passed"] == 9 and p["kernels/a_test"]["seconds"] < 5'
 holds 'f["benches"]["generate"] == {"rows": [{"median": 1.5}]} and len(f["benches"]) == 5'
@@ -107,7 +109,7 @@ holds 'r["racecheck a_test"] == "passed"'
 start killed 5 DIES=b_test
 holds 'r["kernels/b_test"] == "failed" and "illegal address" in p["kernels/b_test"]["why"]'
 
-start no_device 1 CUDA_SAYS="not available: no NVIDIA driver is installed"
+start no_device 1 CUDA_SAYS="no NVIDIA driver is installed"
 holds 'len(r) == 1 and r["kvlab info"] == "failed" and "no NVIDIA driver" in f["says"]'
 
 start loader 0 OLD_MACHINE=1
