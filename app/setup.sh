@@ -35,11 +35,19 @@ kvlab_install() {
     }
 }
 
-# kvlab_build PRESET [TARGET...]
-kvlab_build() {
+# kvlab_configure PRESET [OPTION...]
+kvlab_configure() {
   local preset=$1 said; shift
   kvlab_say "configuring ($preset)"
-  said=$(cd "$kvlab_root" && cmake --preset "$preset" 2>&1) || { printf '%s\n' "$said" >&2; return 1; }
+  said=$(cd "$kvlab_root" && cmake --preset "$preset" "$@" 2>&1) || { printf '%s\n' "$said" >&2; return 1; }
+}
+
+# kvlab_make PRESET [TARGET...]
+kvlab_make() {
+  local preset=$1; shift
   kvlab_say "building ($preset)"
   (cd "$kvlab_root" && cmake --build --preset "$preset" ${1:+--target "$@"})
 }
+
+# kvlab_build PRESET [TARGET...]
+kvlab_build() { kvlab_configure "$1" && kvlab_make "$@"; }

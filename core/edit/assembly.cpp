@@ -94,6 +94,7 @@ Assembled Assemblies::make(const LayerGroup& group, const GroupPass& pass, std::
     joinMoves(lists);
     out.moves = m_staging.in(lists.moves);
     out.nMoves = static_cast<std::int64_t>(lists.moves.size());
+    out.rows = rows + n;
   } else {
     if (rolls) rollBlocks(lists, *group.ring, inMap);
     else takeInOrder(lists);

@@ -69,8 +69,8 @@ inline int64_t opBytes(const GateMlpArgs& a) {
 inline int64_t opBytes(const WriteRowsArgs& a) {
   return a.n * (recordBytes(a.fmt) + 8ll * a.fmt.kvHeads * a.fmt.headDim);
 }
-/// The host may be unable to read the moves, so each counts as one record.
-inline int64_t opBytes(const MoveRowsArgs& a) { return 2 * a.n * recordBytes(a.fmt); }
+/// The host may be unable to read the moves; without `rows` each counts as one record.
+inline int64_t opBytes(const MoveRowsArgs& a) { return 2 * (a.rows > 0 ? a.rows : a.n) * recordBytes(a.fmt); }
 inline int64_t opBytes(const ZeroRowsArgs& a) { return a.n * recordBytes(a.fmt); }
 inline int64_t opBytes(const GatherRowsArgs& a) {
   const int64_t values = a.n * a.fmt.kvHeads * a.fmt.headDim;

@@ -66,6 +66,7 @@ struct MoveRowsArgs {
   RowFormat fmt;
   const RowMove* moves = nullptr;  ///< [n], applied one after another
   int64_t n = 0;
+  int64_t rows = 0;  ///< that the moves have together at most, 0 if unknown: a device plans its work with it
 };
 
 void moveRows(const Context&, const MoveRowsArgs&);

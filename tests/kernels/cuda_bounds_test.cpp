@@ -82,10 +82,13 @@ class CudaBoundsTest : public QObject {
       std::copy_n(p.bytes.begin() + 3 * p.layout.stride, 2 * p.layout.stride, expected.begin() + 9 * p.layout.stride);
       Rig r(&on);
       uint8_t* pool = r.inOut(p.bytes);
-      const std::vector<RowMove> moves = {{3, 9, 2}, {22, 5, 4}, {4, 24, 2}, {3, -1, 1}};
-      KVLAB_RUN(r, moveRows, MoveRowsArgs{pool, pool, kFormat, r.in(moves), 4});
+      const std::vector<RowMove> moves = {{3, 9, 2}, {22, 5, 4}, {4, 24, 2}}, low = {{3, -1, 1}};
+      KVLAB_RUN(r, moveRows, MoveRowsArgs{pool, pool, kFormat, r.in(moves), 3});
       QCOMPARE(r.outputs()[0].bytes, expected);
-      told(on, "moveRows, block 0, 0, 0, thread ", ": slot 25 is outside of [0, 25)");
+      told(on, "moveRows, block ", ": slot 25 is outside of [0, 25)");
+      KVLAB_RUN(r, moveRows, MoveRowsArgs{pool, pool, kFormat, r.in(low), 1});
+      QCOMPARE(r.outputs()[0].bytes, expected);
+      told(on, "moveRows, block ", ": slot -1 is outside of [0, 25)");
     }
   }
 

@@ -19,6 +19,11 @@ inline std::vector<std::string> builtModule() {
   return paths;
 }
 
+/// The file of the emulated device; empty if there is none, or if KVLAB_REAL_DEVICE asks for the real one alone.
+inline std::string emulatedModule() {
+  return qEnvironmentVariableIsSet("KVLAB_REAL_DEVICE") ? "" : KVLAB_CUDA_EMULATED_FILE;
+}
+
 /// A device that can run kernels here, and the order of its threads.
 struct TestDevice {
   const CudaApi* api = nullptr;
@@ -28,7 +33,7 @@ struct TestDevice {
 
 inline std::vector<TestDevice> testDevices(const std::vector<uint64_t>& seeds = {0, 1}) {
   std::vector<TestDevice> all;
-  if (const std::string file = KVLAB_CUDA_EMULATED_FILE; !file.empty()) {
+  if (const std::string file = emulatedModule(); !file.empty()) {
     const CudaAnswer emulated = askForCuda({file});
     if (!emulated.why.empty()) qFatal("%s", emulated.why.c_str());
     for (const uint64_t seed : seeds) all.push_back({emulated.api, "emulated, order " + std::to_string(seed), seed});

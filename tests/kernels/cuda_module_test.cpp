@@ -32,6 +32,20 @@ class CudaModuleTest : public QObject {
     }
   }
 
+  void theBuildSaysWhyThereIsNone() {
+    QTemporaryDir folder;
+    const auto path = [&](const char* name) { return folder.filePath(name).toStdString(); };
+    QFile note(folder.filePath("kvlab_cuda.txt"));
+    QVERIFY(note.open(QIODevice::WriteOnly) && note.write("its build failed: no space\nmore\n") > 0);
+    note.close();
+    const std::string none = openCudaModule({}).why;
+    QCOMPARE(openCudaModule({"/no/such/kvlab_cuda.so", path("kvlab_cuda.so")}).why,
+             none + ": its build failed: no space");
+    QVERIFY(note.open(QIODevice::WriteOnly));
+    note.close();
+    QCOMPARE(openCudaModule({path("kvlab_cuda.so")}).why, none);
+  }
+
   void everyRefusalHasASentence() {
     const auto said = [](int32_t error, int32_t driver) {
       CudaDevice device;

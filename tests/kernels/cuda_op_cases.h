@@ -202,25 +202,37 @@ inline void addRows(std::vector<OpCase>& all) {
                      KVLAB_RUN(r, writeRows, a);
                    }});
     const auto moves = [&all, type, pool, f](std::string what, bool apart, std::vector<RowMove> list) {
-      all.push_back({"moveRows", type, what, [=](Rig& r) {
-                       const auto from = r.in(pool->bytes),
-                                  to = apart ? r.inOut(std::vector<uint8_t>(pool->bytes.size(), 9)) : from;
-                       const auto watched = apart ? nullptr : r.inOut(pool->bytes);
-                       KVLAB_RUN(r, moveRows,
-                                 MoveRowsArgs{apart ? from : watched, apart ? to : watched, f, r.in(list),
-                                              static_cast<int64_t>(list.size())});
-                     }});
+      int64_t rows = 0;
+      for (const RowMove& m : list) rows += m.count;
+      for (const int64_t told : {int64_t{0}, rows})
+        all.push_back({"moveRows", type, what + (told > 0 ? ", rows told" : ""), [=](Rig& r) {
+                         const auto from = r.in(pool->bytes),
+                                    to = apart ? r.inOut(std::vector<uint8_t>(pool->bytes.size(), 9)) : from;
+                         const auto watched = apart ? nullptr : r.inOut(pool->bytes);
+                         KVLAB_RUN(r, moveRows,
+                                   MoveRowsArgs{apart ? from : watched, apart ? to : watched, f, r.in(list),
+                                                std::ssize(list), told});
+                       }});
     };
     moves("onto itself", false, {{3, 5, 20}, {9, 2, 25}, {7, 7, 4}, {0, 1, 39}});
     moves("a chain", false,
           {{1, 2, 1}, {2, 3, 1}, {3, 1, 1}, {4, 3, 1}, {5, 6, 0}, {3, 30, 1}, {30, 31, 2}, {31, 4, 1}});
     moves("to another pool", true, {{3, 5, 20}, {9, 2, 25}, {7, 7, 4}, {0, 6, 1}, {1, 6, 1}});
+    moves("up by one", false, {{0, 1, 44}});
+    moves("down by one", false, {{1, 0, 44}});
+    moves("both ways", false, {{10, 12, 20}, {4, 0, 6}, {38, 33, 7}});
+    moves("apart in one pool", false, {{0, 20, 9}, {10, 30, 9}, {3, 40, 4}});
     std::vector<RowMove> many;
     for (Random x(15); many.size() < 60;) {
       const auto from = static_cast<int32_t>(x.below(40)), to = static_cast<int32_t>(x.below(40));
       many.push_back({from, to, static_cast<int32_t>(x.below(41 - std::max(from, to)))});
     }
     moves("many", false, many);
+    std::vector<RowMove> single;  // more than a block looks at together
+    for (Random x(16); single.size() < 600;)
+      single.push_back({static_cast<int32_t>(x.below(45)), static_cast<int32_t>(x.below(45)), 1});
+    moves("600 rows", false, single);
+    moves("600 rows to another pool", true, single);
     all.push_back({"verifyRows", type, "40", [=](Rig& r) {
                      std::vector<uint8_t> bytes = pool->bytes;
                      for (const size_t at : {100u, 1000u, 2000u}) bytes[at] ^= 8;
@@ -250,6 +262,22 @@ inline void addRows(std::vector<OpCase>& all) {
                          GatherRowsArgs{r.in(pool->bytes), f, r.in(pool->slots), 40, r.out<float>(n), r.out<float>(n)});
                    }});
   }
+}
+
+/// A pool of more rows than a block has under way: steps follow each other.
+inline void addLongMoves(std::vector<OpCase>& all) {
+  const auto pool = std::make_shared<Pool>(kFormats[0], 700);
+  const std::vector<std::pair<const char*, std::vector<RowMove>>> lists = {
+      {"700 rows up by one", {{0, 1, 700}}},
+      {"700 rows down by three", {{3, 0, 700}}},
+      {"a third rolled", {{240, 0, 460}, {0, 470, 230}, {100, 333, 300}}}};
+  for (const auto& [what, list] : lists)
+    for (const int64_t told : {0, 700})
+      all.push_back(
+          {"moveRows", "f32/f32", std::string(what) + (told > 0 ? ", rows told" : ""), [=](Rig& r) {
+             uint8_t* records = r.inOut(pool->bytes);
+             KVLAB_RUN(r, moveRows, MoveRowsArgs{records, records, pool->fmt, r.in(list), std::ssize(list), told});
+           }});
 }
 
 inline const float* scalesOf(Rig& r, DType t, int64_t outputs) {
@@ -415,6 +443,7 @@ inline std::vector<OpCase> opCases() {
   addBlocks(all);
   addGates(all);
   addRows(all);
+  addLongMoves(all);
   return all;
 }
 

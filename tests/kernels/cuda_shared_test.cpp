@@ -33,7 +33,7 @@ class CudaSharedTest : public QObject {
     for (const int kibibytes : {64, 99, 163, 227}) QTest::addRow("%d KiB", kibibytes) << kibibytes;
   }
   void noLaunchIsRefused() {
-    const std::string file = KVLAB_CUDA_EMULATED_FILE;
+    const std::string file = emulatedModule();
     if (file.empty()) QSKIP("no emulated device");
     QFETCH(int, kibibytes);
     const CudaModule module = openCudaModule({file});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/ops/diff_rows.h"
+#include "kernels/ops/op_bytes.h"
 #include "kernels/row_checksum.h"
 #include "quant_reference.h"
 #include "row_pool_fixture.h"
@@ -178,6 +179,8 @@ void RowsTest::movesOverlapLikeMemmove() {
   const RowMove moves[] = {{2, 4, 6}, {1, 0, 3}};
   moveRows(p.context, {.fromPool = p.bytes.data(), .toPool = p.bytes.data(), .fmt = p.fmt, .moves = moves, .n = 2});
   QVERIFY(want == p.bytes);
+  QCOMPARE(opBytes(MoveRowsArgs{.fmt = p.fmt, .n = 2, .rows = 9}), 2 * 9 * p.layout.stride);  // read and written
+  QCOMPARE(opBytes(MoveRowsArgs{.fmt = p.fmt, .n = 2}), 2 * 2 * p.layout.stride);
 }
 
 void RowsTest::zeroedRowsAreBad() {

@@ -40,6 +40,12 @@ add_test(NAME scripts/card_left_out
 set_tests_properties(scripts/card_left_out PROPERTIES LABELS scripts TIMEOUT ${limit}
   ENVIRONMENT "KVLAB_CUDA_MODULE=$<TARGET_FILE:kvlab_far>;KVLAB_FAR_CLOSES=0;XDG_RUNTIME_DIR=/tmp")
 
+# What app/run does about the CUDA module, and what tests/gpu/run reports, without a GPU.
+foreach(name app_run gpu_run)
+  add_test(NAME scripts/${name} COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/${name}.sh)
+  set_tests_properties(scripts/${name} PROPERTIES LABELS scripts TIMEOUT 120)
+endforeach()
+
 # The program from outside: output, messages and exit codes.
 add_test(NAME scripts/program
   COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> bash ${CMAKE_CURRENT_LIST_DIR}/program.sh)

@@ -14,7 +14,7 @@ struct Assembled {
   const std::int32_t* self = nullptr;       // [n] or null, as LayerPass::selfSlot
   const kernels::RowMove* moves = nullptr;  // [nMoves] whole records, or:
   std::int64_t nMoves = 0;
-  std::int64_t rows = 0;  // that are dequantised to k and v from the slots
+  std::int64_t rows = 0;  // of the moves at most; or that are dequantised to k and v from the slots
   const std::int32_t* from = nullptr;
   float *k = nullptr, *v = nullptr;     // [rows, kvHeads*headDim]
   const std::int32_t* to = nullptr;     // [rows] places in the copy

@@ -469,15 +469,6 @@ __global__ void __launch_bounds__(32 * kSplitWarps, 1) splitKernel(AttentionArgs
   }
 }
 
-/// Blocks of threads that a multiprocessor holds at once.
-template <class Kernel>
-cudaError_t occupancy(Kernel* kernel, int threads, int bytes, int& resident) {
-  if (const auto error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-      error != cudaSuccess)
-    return error;
-  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, threads, static_cast<size_t>(bytes));
-}
-
 /// As many warps as the device holds at once share the blocks: more would run one after the other. A block of
 /// threads takes as many KV heads as it can while a multiprocessor still holds kBusy warps.
 template <int Rows, int Dim, bool Scaled>
@@ -488,7 +479,7 @@ int32_t launchSplit(void* stream, const AttentionArgs& a, const AttentionPlan& p
   for (int warps = kSplitWarps; warps > 0; warps /= 2) {
     if (a.fmt.kvHeads % warps != 0 || warps * bytes > device.sharedLimit) continue;
     int resident = 0;
-    const auto error = occupancy(splitKernel<Rows, Dim, Scaled>, 32 * warps, warps * bytes, resident);
+    const int32_t error = occupancy(splitKernel<Rows, Dim, Scaled>, 32 * warps, warps * bytes, &resident);
     if (error != cudaSuccess) return error;
     if (resident * warps > most) most = resident * warps, g.warps = warps;
     if (most >= kBusy) break;

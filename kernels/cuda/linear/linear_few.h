@@ -244,10 +244,7 @@ bool launchLinear(void* stream, const LinearArgs& a, int32_t* error) {
   const LinearPlan plan = linearPlan<T, kM>(a, device);
   if (plan.warps == 0) return false;
   int perMultiprocessor = 0;
-  *error = prepareShared(linearKernel<T, kM>, plan.sharedBytes);
-  if (*error == 0)
-    *error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&perMultiprocessor, linearKernel<T, kM>, plan.warps * 32,
-                                                           static_cast<size_t>(plan.sharedBytes));
+  *error = occupancy(linearKernel<T, kM>, plan.warps * 32, plan.sharedBytes, &perMultiprocessor);
   const int64_t blocks = std::min<int64_t>((plan.units + plan.warps - 1) / plan.warps,
                                            std::max(perMultiprocessor, 1) * device.multiprocessors);
   if (*error == 0)

@@ -12,7 +12,6 @@ namespace {
 
 constexpr int kThreads = 128;
 constexpr int kNormLanes = 16, kNormRows = kThreads / kNormLanes;
-constexpr int kMoveThreads = 32, kAhead = 8;
 
 /// For reading.
 __device__ int64_t slotOf(const Bounds& bounds, const uint8_t* pool, const RowLayout& o, int32_t slot) {
@@ -204,67 +203,6 @@ __global__ void __launch_bounds__(kThreads) rowNormsKernel(RowNormsArgs a, RowLa
   }
 }
 
-// Moves of records, one after another. A move never changes the column of a byte, so each thread carries
-// out all moves for 16 bytes of the record: nothing waits for another thread. To hide the latency of
-// memory, a thread reads several rows before it writes them, as long as none of them is written before.
-
-struct RowPair {
-  int64_t from = 0, to = 0;
-};
-
-/// Single rows of a list of moves in an order that is right where a move overlaps itself.
-struct MoveCursor {
-  const RowMove* moves;
-  int64_t n;
-  Bound from, to;
-  int64_t move = 0;
-  int32_t row = 0;
-
-  __device__ bool possible(const RowMove& m) const { return from.holds(m.from, m.count) && to.holds(m.to, m.count); }
-
-  __device__ bool next(RowPair& out) {
-    while (move < n && (row >= moves[move].count || (row == 0 && !possible(moves[move])))) {
-      ++move;
-      row = 0;
-    }
-    if (move >= n) return false;
-    const RowMove m = moves[move];
-    const int32_t at = m.to > m.from ? m.count - 1 - row : row;
-    ++row;
-    out = {int64_t{m.from} + at, int64_t{m.to} + at};
-    return true;
-  }
-};
-
-__global__ void __launch_bounds__(kMoveThreads) moveRowsKernel(MoveRowsArgs a, int64_t stride, Bounds bounds) {
-  const int64_t column = (int64_t{blockIdx.x} * kMoveThreads + threadIdx.x) * 16;
-  if (column >= stride) return;
-  const bool onePool = a.fromPool == a.toPool;
-  MoveCursor cursor{a.moves, a.n, bounds.of(IndexKind::slot, a.fromPool, stride),
-                    bounds.of(IndexKind::slot, a.toPool, stride)};
-  RowPair pair;
-  bool more = cursor.next(pair);
-  while (more) {
-    uint4 words[kAhead];
-    int64_t to[kAhead];
-    int held = 0;
-#pragma unroll
-    for (int slot = 0; slot < kAhead; ++slot) {
-      bool free = more && held == slot;
-#pragma unroll
-      for (int before = 0; before < slot; ++before) free = free && !(onePool && pair.from == to[before]);
-      if (!free) continue;
-      words[slot] = *reinterpret_cast<const uint4*>(a.fromPool + pair.from * stride + column);
-      to[slot] = pair.to;
-      ++held;
-      more = cursor.next(pair);
-    }
-#pragma unroll
-    for (int slot = 0; slot < kAhead; ++slot)
-      if (slot < held) *reinterpret_cast<uint4*>(a.toPool + to[slot] * stride + column) = words[slot];
-  }
-}
-
 int64_t blocks(int64_t n) { return (n + kThreads - 1) / kThreads; }
 
 }  // namespace
@@ -275,13 +213,6 @@ int32_t writeRows(void* stream, const WriteRowsArgs& args) {
   if (a.kStride == 0) a.kStride = values;
   if (a.vStride == 0) a.vStride = values;
   return launch(writeRowsKernel, a.n, kThreads, 0, stream, a, rowLayout(a.fmt), boundsFor("writeRows"));
-}
-
-int32_t moveRows(void* stream, const MoveRowsArgs& a) {
-  if (a.n <= 0) return 0;
-  const int64_t stride = rowLayout(a.fmt).stride;
-  return launch(moveRowsKernel, (stride / 16 + kMoveThreads - 1) / kMoveThreads, kMoveThreads, 0, stream, a, stride,
-                boundsFor("moveRows"));
 }
 
 int32_t zeroRows(void* stream, const ZeroRowsArgs& a) {

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <limits>
 
@@ -37,6 +38,14 @@ std::string gibibytes(int64_t bytes) {
 bool staysForever(int32_t error) {
   constexpr int32_t kStaying[] = {214, 220, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721};
   return std::find(std::begin(kStaying), std::end(kStaying), error) != std::end(kStaying);
+}
+
+/// What the build says about a module that is not there (cuda.cmake, app/cuda.sh), or nothing.
+std::string buildNote(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths)
+    if (std::ifstream file(std::filesystem::path(path).replace_extension(".txt")); file)
+      if (std::string line; std::getline(file, line) && !line.empty()) return ": " + line;
+  return {};
 }
 
 // The trial: a device computes one product before anybody relies on it. Opens a stream and takes some memory of the
@@ -127,7 +136,7 @@ CudaModule openCudaModule(const std::vector<std::string>& paths) {
     if (!entry) return {nullptr, path + " is not a CUDA module of kvlab"};
     return {nullptr, path + " belongs to another version of kvlab"};
   }
-  return {nullptr, "there is no CUDA module (" + std::string(kFile) + ") beside the program"};
+  return {nullptr, "there is no CUDA module (" + std::string(kFile) + ") beside the program" + buildNote(paths)};
 }
 
 std::string cudaRefusal(const CudaDevice& device, const std::string& errorText) {

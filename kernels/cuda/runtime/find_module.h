@@ -20,6 +20,8 @@ struct CudaModule {
 /// the program and in ../lib/kvlab from there.
 std::vector<std::string> cudaModulePaths();
 
+/// If no file is there, the reason ends with the first line of a text file of the same name (kvlab_cuda.txt), in which
+/// the build says why.
 CudaModule openCudaModule(const std::vector<std::string>& paths);
 
 /// The reason why this device cannot be used: no driver, driver too old, no device, no kernels for it, anything else.

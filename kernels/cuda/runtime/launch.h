@@ -34,20 +34,46 @@ struct DeviceShape {
   int multiprocessors = 0;
 };
 
-inline cudaError_t askForShape(DeviceShape* shape) {
-  int device = 0;
-  if (const auto e = cudaGetDevice(&device); e != cudaSuccess) return e;
+inline cudaError_t readShape(int device, DeviceShape* shape) {
   if (const auto e = cudaDeviceGetAttribute(&shape->sharedLimit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
       e != cudaSuccess)
     return e;
   return cudaDeviceGetAttribute(&shape->multiprocessors, cudaDevAttrMultiProcessorCount, device);
 }
 
+// A launch asks the driver for what it has not said yet (remembered.cu).
+#if defined(__CUDACC__)
+cudaError_t askForShape(DeviceShape* shape);
+cudaError_t allowShared(const void* kernel, int64_t bytes);
+cudaError_t residentBlocks(const void* kernel, int threads, int64_t sharedBytes, int* blocks);
+#else
+inline cudaError_t askForShape(DeviceShape* shape) {
+  int device = 0;
+  if (const auto e = cudaGetDevice(&device); e != cudaSuccess) return e;
+  return readShape(device, shape);
+}
+#endif
+
 /// Lets a kernel have more dynamic shared memory than the 48 KiB that every device gives.
 template <class... P>
 int32_t prepareShared(void (*kernel)(P...), int64_t sharedBytes) {
   if (sharedBytes <= 48 * 1024) return cudaSuccess;
+#if defined(__CUDACC__)
+  return allowShared(reinterpret_cast<const void*>(kernel), sharedBytes);
+#else
   return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(sharedBytes));
+#endif
+}
+
+/// Blocks of threads that a multiprocessor holds at once.
+template <class... P>
+int32_t occupancy(void (*kernel)(P...), int threads, int64_t sharedBytes, int* blocks) {
+  if (const int32_t e = prepareShared(kernel, sharedBytes); e != cudaSuccess) return e;
+#if defined(__CUDACC__)
+  return residentBlocks(reinterpret_cast<const void*>(kernel), threads, sharedBytes, blocks);
+#else
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, threads, static_cast<size_t>(sharedBytes));
+#endif
 }
 
 /// Starts kernel(args...). A grid without blocks starts nothing. Returns 0 or a CUDA error.
