@@ -422,7 +422,8 @@ interface LayerStorage {
   readBytes: number;
   ring: Ring | null;
   pages: { block: number; pages: number; used: number; rows: number; fragmentation: number } | null;
-  counts: { k: QuantCounts; v: QuantCounts };
+  /** Since the pool is there; of copies those made from lists that are held, and those listed row by row for the read. */
+  counts: { k: QuantCounts; v: QuantCounts; copies: { held: number; listed: number } };
   /** With free: true: runs of slots that no row and no older state holds, as [first, count]. */
   free?: [number, number][];
 }

@@ -22,7 +22,7 @@ class StoredRows : public RowDriver {
         m_store(store),
         m_job(job),
         m_bug(job.write ? faults.bug() : nullptr),
-        m_assemblies(m_staging) {
+        m_assemblies(transformer.backend(), m_staging, store.ringReads()) {
     m_rows = job.rows;
     extendSums(job.contextSums, job.context.size(), [&](std::size_t i) { return idWord(job.context[i]); });
     std::int64_t reach = 0;
@@ -113,6 +113,10 @@ class StoredRows : public RowDriver {
     LayerPass one = fromRow(m_placed[at(layer)], chunk.begin);
     one.rowsSeen = group.rowEnd[at(chunk.begin + chunk.n - 1)] - group.rowBegin[at(chunk.begin)];
     one.assembled = m_assembled[at(layer)];
+    if (one.assembled.records) {
+      CopyCounts& copies = m_store.ringReads().counts(layer);
+      ++(one.assembled.held ? copies.held : copies.listed);
+    }
     if (one.assembled.verdicts) one.wrong = m_assemblies.counter();
     if (m_bug && m_bug->pass) bend(layer, chunk, one);
     return one;
@@ -211,9 +215,13 @@ class StoredRows : public RowDriver {
       }
       leaders[g] = layer;
       m_assembled.push_back(
-          m_assemblies.make(m_job.groups[g], m_groups[g], chunk.begin, chunk.n, roomFor(m_placed[at(layer)].rows),
-                            format, m_job.rows.data() + chunk.begin,
-                            self == kNowhere ? nullptr : m_slots.data() + self + at(chunk.begin), m_job.guards));
+          m_assemblies.make(g, m_job.groups[g], m_groups[g], format,
+                            {.begin = chunk.begin,
+                             .n = chunk.n,
+                             .rows = roomFor(m_placed[at(layer)].rows),
+                             .targets = m_job.rows.data() + chunk.begin,
+                             .self = self == kNowhere ? nullptr : m_slots.data() + self + at(chunk.begin),
+                             .guarded = m_job.guards}));
     }
   }
 

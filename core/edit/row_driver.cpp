@@ -268,7 +268,7 @@ std::string RowDriver::keyOf(const WholePass& whole) {
   for (const LayerPass& p : whole.passes)
     add(p.pool, p.slots, p.phases, p.rows, p.phase, p.write, p.tags, p.rowBegin, p.rowEnd, p.selfSlot, p.mass, p.wrong,
         p.assembled.records, p.assembled.slots, p.assembled.moves, p.assembled.nMoves, p.assembled.from,
-        p.assembled.rows, p.assembled.self, p.assembled.seen, p.assembled.nSeen);
+        p.assembled.rows, p.assembled.to, p.assembled.tags, p.assembled.self, p.assembled.seen, p.assembled.nSeen);
   return key;
 }
 

@@ -92,7 +92,7 @@ void RowPool::move(const RowPool& from, std::span<const kernels::RowMove> moves)
   if (moves.empty()) return;
   Staging staging(*m_backend);
   ops().moveRows(m_backend->context(),
-                 {from.data(), data(), m_format, staging.in(moves), static_cast<std::int64_t>(moves.size())});
+                 {from.data(), data(), m_format, staging.in(moves), std::ssize(moves), kernels::rowsOf(moves)});
   staging.finish();
 }
 
@@ -109,7 +109,7 @@ Status RowPool::resize(std::int32_t slots, std::int32_t kept) {
   const kernels::RowMove all{0, 0, kept};
   if (kept > 0) {
     Staging staging(*m_backend);
-    ops().moveRows(m_backend->context(), {data(), records.data(), m_format, staging.in(std::span(&all, 1)), 1});
+    ops().moveRows(m_backend->context(), {data(), records.data(), m_format, staging.in(std::span(&all, 1)), 1, kept});
     staging.finish();
   }
   if (Status copied = backendStatus(*m_backend, what); !copied) return copied;
@@ -134,7 +134,7 @@ void RowPool::writeRecords(std::span<const Slot> slots, const std::uint8_t* in) 
   Staging staging(*m_backend);
   const std::uint8_t* records = staging.in(std::span(in, slots.size() * at(m_stride)));
   ops().moveRows(m_backend->context(),
-                 {records, data(), m_format, staging.in(moves), static_cast<std::int64_t>(moves.size())});
+                 {records, data(), m_format, staging.in(moves), std::ssize(moves), std::ssize(moves)});
   staging.finish();
 }
 
@@ -150,9 +150,9 @@ void readRecords(std::span<const RecordRead> reads) {
     if (backend.onHost() || slots.empty()) continue;
     std::vector<kernels::RowMove>& moves = lists.emplace_back();
     for (std::size_t i = 0; i < slots.size(); ++i) moves.push_back({slots[i].value(), static_cast<std::int32_t>(i), 1});
-    backend.ops().moveRows(
-        backend.context(),
-        {pool->data(), staging.out(out, slots.size() * stride), pool->format(), staging.in(moves), std::ssize(moves)});
+    backend.ops().moveRows(backend.context(),
+                           {pool->data(), staging.out(out, slots.size() * stride), pool->format(), staging.in(moves),
+                            std::ssize(moves), std::ssize(moves)});
   }
   staging.finish();
 }

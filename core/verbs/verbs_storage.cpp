@@ -99,6 +99,7 @@ Result<json> storage(const Session& session, VerbArgs& in) {
   if (in.error()) return *in.error();
   const std::shared_ptr<const StorageView> view = storageOf(session)[at(layer)];
   const kernels::WriteRowsStats counts = session.store().pool(layer).counts();
+  const CopyCounts copies = session.store().ringReads().counts(layer);
   static constexpr const char* kReads[] = {"in_place", "two_slices", "table", "roll"};
   json out = KV_MEMBERS(*view, layout, k, v, stride, rows, first, window, held, tailOnly, readBytes);
   out.update({{"slots", view->poolSlots},
@@ -106,7 +107,8 @@ Result<json> storage(const Session& session, VerbArgs& in) {
               {"read", kReads[at(static_cast<int>(view->read))]},
               {"ring", nullptr},
               {"pages", nullptr},
-              {"counts", {{"k", countsOf(counts.k)}, {"v", countsOf(counts.v)}}}});
+              {"counts",
+               {{"k", countsOf(counts.k)}, {"v", countsOf(counts.v)}, {"copies", KV_MEMBERS(copies, held, listed)}}}});
   if (view->ring) out["ring"] = ringOf(*view, session.withPending().map(layer));
   if (withFree) out["free"] = freeRuns(session.store().slots(layer).free(view->poolSlots));
   if (const auto& p = view->pages) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <span>
 
 #include "kernels/context.h"
 #include "kernels/row_format.h"
@@ -60,12 +61,19 @@ struct RowMove {
   int32_t count = 1;
 };
 
+inline int64_t rowsOf(std::span<const RowMove> moves) {
+  int64_t rows = 0;
+  for (const RowMove& move : moves) rows += move.count;
+  return rows;
+}
+
 struct MoveRowsArgs {
   const uint8_t* fromPool = nullptr;  ///< may equal toPool
   uint8_t* toPool = nullptr;
   RowFormat fmt;
   const RowMove* moves = nullptr;  ///< [n], applied one after another
   int64_t n = 0;
+  int64_t rows = 0;  ///< rowsOf() of the moves, for opBytes(): the host may be unable to read them
 };
 
 void moveRows(const Context&, const MoveRowsArgs&);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rings in a session: the layers with a window, the slots of a pool, the rows of a map, the reports of rows that leave,
 // and the ways in which readers find rows.
+#include <functional>
 #include <set>
 
 #include "core/edit/assembly.h"
@@ -385,6 +386,113 @@ class RingsTest : public QObject {
     QVERIFY(!SessionFixture(windowed("ring_block_roll", 9))->state().group(CacheLayer(0)).tables);
   }
 
+  /// In a steady state nothing is listed for a read. An edit that waits is, and so is a map that lies in disorder.
+  void readsTakeWhatIsHeld() {
+    for (const char* layout : {"ring_lut", "ring_pointer"}) {
+      SessionFixture s(windowed(layout, 9, {{"guards", false}}));
+      const auto copies = [&s] { return s.must("storage", {{"layer", 1}})["counts"]["copies"]; };
+      const auto took = [&](const char* what, bool lists, const std::function<void()>& act) {
+        const json before = copies();
+        act();
+        const json now = copies();
+        const std::string text = std::string(layout) + ", " + what + ": " + before.dump() + " -> " + now.dump();
+        QVERIFY2(lists == (now["listed"] > before["listed"]), text.c_str());
+        QVERIFY2(lists || now["held"] > before["held"], text.c_str());
+      };
+      const auto edit = [&s](json action) {
+        s.must("inject", {{"actions", {std::move(action)}}});
+        s.must("step");
+      };
+      s.prompt(23);
+      took("ticks through all phases", false, [&] { s.must("step", {{"n", 20}}); });
+      const json captures = s.must("bytes")["captures"];
+      took("as many ticks again", false, [&] { s.must("step", {{"n", 20}}); });
+      QCOMPARE(s.must("bytes")["captures"], captures);
+      const int end = s->state().length();
+      took("a replacement inside the window", true, [&] {
+        edit({{"action", "replace"}, {"positions", {end - 4}}, {"new_token_ids", {33}}});
+      });
+      took("a tick behind it", false, [&] { s.must("step"); });
+      took("a swapped map", true, [&] {
+        const int last = s->state().length() - 1;
+        s.must("fault", {{"kind", "map_swap"}, {"layer", 1}, {"index", last - 1}, {"other", last - 3}});
+        s.must("step");
+      });
+    }
+  }
+
+  /// What a read takes are the table's own slots and the same places as ever.
+  void heldListsAreThoseOfTheMap() {
+    for (const char* layout : {"ring_lut", "ring_pointer"}) {
+      SessionFixture s(windowed(layout, 9, {{"ring", {{"block_tokens", 3}}}}));
+      RingReads reads;
+      s.prompt(23);
+      for (int tick = 0; tick < 12; ++tick) {
+        s.must("step");
+        const LayerGroup& group = s->state().group(CacheLayer(0));
+        const ResidencyView& map = *group.map;
+        const std::vector<RowTarget> target{targetAt(s->state(), s->state().length() - 1)};
+        const GroupPass pass = groupPass(s->state().context, group, target, false, LeftRows::Gone);
+        kernels::Staging staging(s->transformer().backend());
+        Assemblies assemblies(s->transformer().backend(), staging, reads);
+        const Assembled copy =
+            assemblies.make(0, group, pass, s->store().pool(CacheLayer(0)).format(),
+                            {.n = 1, .rows = std::ssize(map.slotOf.span()), .targets = target.data(), .guarded = true});
+        const auto resident = static_cast<std::int64_t>(map.resident());
+        QVERIFY(copy.held && copy.rows == resident && copy.nSeen == resident);
+        if (group.tables && s->transformer().backend().onHost())
+          QVERIFY(copy.from == group.tables->rows(map.slotOf[static_cast<std::size_t>(map.first)].value(), 9).data());
+        std::vector<int> from;
+        for (std::int64_t i = 0; group.tables && i < copy.rows; ++i) {
+          QCOMPARE(copy.to[i], static_cast<int>(i));
+          from.push_back(copy.from[i]);
+        }
+        for (std::int64_t move = 0; move < copy.nMoves; ++move)
+          for (int i = 0; i < copy.moves[move].count; ++i) {
+            QCOMPARE(copy.moves[move].to + i, static_cast<int>(from.size()));
+            from.push_back(copy.moves[move].from + i);
+          }
+        for (std::int64_t i = 0; i < resident; ++i) {
+          const std::size_t row = static_cast<std::size_t>(map.first + i);
+          QCOMPARE(copy.slots[row], static_cast<int>(i));
+          QCOMPARE(from.at(static_cast<std::size_t>(i)), map.slotOf[row].value());
+          QCOMPARE(copy.seenTags[i], static_cast<std::uint64_t>(map.ledger[row].value()));
+        }
+      }
+    }
+  }
+
+  /// The first look at a column goes through all rows, and later ones through new rows alone.
+  void orderIsKnownRowByRow() {
+    constexpr std::int32_t kLap = 7;
+    RingReads reads;
+    ResidencyView map;
+    for (int i = 0; i < 30; ++i) map.slotOf.push_back(Slot((i + 5) % kLap));
+    QVERIFY(reads.inOrder(0, map, 20, 27, kLap));
+    QVERIFY(reads.inOrder(0, map, 23, 30, kLap));
+    QVERIFY(reads.inOrder(0, map, 22, 29, kLap));
+    QVERIFY(!reads.inOrder(0, map, 22, 29, kLap + 1));
+    QVERIFY(!reads.inOrder(0, map, 30, 30, kLap));
+    QVERIFY(!reads.inOrder(0, map, 24, 31, kLap));
+    ResidencyView damaged = map;  // the same length, another buffer
+    std::vector<Slot> slots(map.slotOf.begin(), map.slotOf.end());
+    std::swap(slots[25], slots[26]);
+    damaged.slotOf.assign(slots);
+    QVERIFY(reads.inOrder(0, map, 23, 30, kLap));
+    QVERIFY(!reads.inOrder(0, damaged, 23, 30, kLap));
+    QVERIFY(reads.inOrder(0, damaged, 27, 30, kLap));
+    QVERIFY(reads.inOrder(0, map, 23, 30, kLap));
+    ResidencyView shorter = map;  // an undo, and another row behind it
+    shorter.slotOf = map.slotOf.prefix(28);
+    shorter.slotOf.push_back(Slot(0));
+    QVERIFY(!reads.inOrder(0, shorter, 23, 29, kLap));
+    QVERIFY(reads.inOrder(0, shorter, 23, 28, kLap));
+    map.slotOf.push_back(Slot(0));  // 30 + 5 = 5 laps
+    QVERIFY(reads.inOrder(0, map, 24, 31, kLap));
+    map.slotOf.push_back(Slot(4));
+    QVERIFY(!reads.inOrder(0, map, 25, 32, kLap));
+  }
+
   /// Whole blocks in the order of the slots, rolled so that the oldest row's comes first.
   void blocksRollWhole() {
     constexpr int kBlock = 3;
@@ -397,10 +505,11 @@ class RingsTest : public QObject {
       const std::vector<RowTarget> target{targetAt(state, state.length() - 1)};
       const GroupPass pass = groupPass(state.context, state.group(CacheLayer(0)), target, false, LeftRows::Gone);
       kernels::Staging staging(s->transformer().backend());
-      Assemblies assemblies(staging);
+      RingReads reads;
+      Assemblies assemblies(s->transformer().backend(), staging, reads);
       const Assembled copy =
-          assemblies.make(state.group(CacheLayer(0)), pass, 0, 1, static_cast<std::int64_t>(map.size()),
-                          s->store().pool(CacheLayer(0)).format(), target.data(), nullptr, false);
+          assemblies.make(0, state.group(CacheLayer(0)), pass, s->store().pool(CacheLayer(0)).format(),
+                          {.n = 1, .rows = std::ssize(map.slotOf.span()), .targets = target.data()});
       QCOMPARE(copy.rows % kBlock, 0);
       std::map<int, int> slotAt;
       for (std::int64_t i = 0; i < copy.rows; ++i) {

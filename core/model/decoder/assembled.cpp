@@ -7,7 +7,7 @@ void assemble(const kernels::OpTable& ops, const kernels::Context& context, cons
               const std::uint8_t* pool, const kernels::RowFormat& format, std::int64_t* wrong) {
   if (!to.records) return;
   if (to.moves) {
-    ops.moveRows(context, {pool, to.records, format, to.moves, to.nMoves});
+    ops.moveRows(context, {pool, to.records, format, to.moves, to.nMoves, to.rows});
   } else {
     ops.gatherRows(context, {pool, format, to.from, to.rows, to.k, to.v});
     ops.writeRows(
