@@ -144,6 +144,8 @@ interface TickReport {
   actions: Action[];
   /** Rows that windows have left behind, by layer. */
   left: { layer: number; kv_head?: number; ledger: number[] }[];
+  /** What the tick's rows gave when they became int8 or fp8, by cache layer of such a type; values: that were converted, 0 for a K or V of another type. */
+  conversions: { layer: number; k: QuantCounts & { values: number }; v: QuantCounts & { values: number } }[];
   events: TickEvent[];
   violations: Violation[];
   /** In the last report of a step that a breakpoint stopped: its condition. */

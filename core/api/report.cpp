@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/api/report.h"
 
+#include <algorithm>
+
 #include "core/api/json_values.h"
 
 namespace kvlab {
@@ -44,6 +46,48 @@ nlohmann::json toJson(const Violation& violation) {
   return json;
 }
 
+void Conversions::add(const Conversions& from) {
+  if (from.scales > 0) {
+    const auto own = static_cast<double>(scales), other = static_cast<double>(from.scales);
+    scaleMin = scales > 0 ? std::min(scaleMin, from.scaleMin) : from.scaleMin;
+    scaleMax = std::max(scaleMax, from.scaleMax);
+    scaleMean = (scaleMean * own + from.scaleMean * other) / (own + other);
+  }
+  values += from.values;
+  nonFinite += from.nonFinite;
+  clipped += from.clipped;
+  atMax += from.atMax;
+  scales += from.scales;
+  floored += from.floored;
+}
+
+Conversions together(const std::vector<LayerConversions>& layers) {
+  Conversions all;
+  for (const LayerConversions& one : layers)
+    for (const Conversions* tensor : {&one.k, &one.v})
+      if (tensor->values > 0) all.add(*tensor);
+  return all;
+}
+
+std::string conversionsText(const Conversions& all) {
+  return std::to_string(all.atMax) + " of " + std::to_string(all.values) + " values at the limit, " +
+      std::to_string(all.nonFinite) + " not finite, scales " + numberWords(all.scaleMin) + " to " +
+      numberWords(all.scaleMax) + ", mean " + numberWords(all.scaleMean);
+}
+
+nlohmann::json toJson(const Conversions& conversions) {
+  nlohmann::json json = KV_MEMBERS(conversions, scales, nonFinite, clipped, atMax, floored);
+  json["scale"] = {{"min", conversions.scaleMin}, {"mean", conversions.scaleMean}, {"max", conversions.scaleMax}};
+  return json;
+}
+
+nlohmann::json toJson(const LayerConversions& one) {
+  nlohmann::json json{{"layer", one.layer}, {"k", toJson(one.k)}, {"v", toJson(one.v)}};
+  json["k"]["values"] = one.k.values;
+  json["v"]["values"] = one.v.values;
+  return json;
+}
+
 nlohmann::json toJson(const TickReport& report) {
   nlohmann::json json{{"ok", report.ok},
                       {"tick", report.tick},
@@ -52,6 +96,7 @@ nlohmann::json toJson(const TickReport& report) {
                       {"text", report.text},
                       {"actions", listJson(report.actions)},
                       {"left", nlohmann::json::array()},
+                      {"conversions", listJson(report.conversions)},
                       {"events", listJson(report.events)},
                       {"violations", listJson(report.violations)}};
   if (report.error) json["error"] = report.error->toJson();

@@ -43,6 +43,29 @@ struct Violation {
   std::optional<DamageSince> since = {};  // as soon as a session knows
 };
 
+/// Conversions of a tick's rows, K or V of one layer, to a type with scales.
+struct Conversions {
+  std::int64_t values = 0;     // that were converted
+  std::int64_t nonFinite = 0;  // of these not a number or infinite
+  std::int64_t clipped = 0;    // finite ones that the type cannot hold
+  std::int64_t atMax = 0;      // codes at the limit of the type
+  std::int64_t scales = 0;     // finite ones, one for each head and row
+  std::int64_t floored = 0;    // at the smallest scale there is
+  double scaleMin = 0, scaleMean = 0, scaleMax = 0;
+
+  /// Of both together.
+  void add(const Conversions& from);
+};
+struct LayerConversions {
+  CacheLayer layer;
+  Conversions k, v;
+};
+
+/// Those of K and V of the layers, together.
+Conversions together(const std::vector<LayerConversions>& layers);
+/// "12 of 4096 values at the limit, 0 not finite, scales 0.001 to 0.02, mean 0.004"
+std::string conversionsText(const Conversions& all);
+
 struct TickReport {
   bool ok = true;
   std::optional<Error> error = {};
@@ -51,7 +74,8 @@ struct TickReport {
   std::vector<TokenId> block = {};    // all tokens of the tick
   std::string text = {};              // text of all of them
   std::vector<Action> actions = {};
-  std::vector<Evict> left = {};  // rows that windows have left behind, by layer
+  std::vector<Evict> left = {};                    // rows that windows have left behind, by layer
+  std::vector<LayerConversions> conversions = {};  // of layers whose types have scales
   std::vector<Event> events = {};
   std::vector<Violation> violations = {};
 };
@@ -59,6 +83,8 @@ struct TickReport {
 nlohmann::json toJson(const Event& event);
 nlohmann::json toJson(const DamageSince& since);
 nlohmann::json toJson(const Violation& violation);
+nlohmann::json toJson(const Conversions& conversions);
+nlohmann::json toJson(const LayerConversions& one);
 nlohmann::json toJson(const TickReport& report);
 
 /// A violation that a check has named and no later check has cleared.

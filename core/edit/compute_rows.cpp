@@ -50,7 +50,9 @@ class StoredRows : public RowDriver {
   ~StoredRows() override { m_transformer.setHeadsBend({}); }
 
   Result<RowsResult> run(const Progress& progress) {
+    if (m_job.write) bringCounts(m_store);
     RowsBrought brought = KV_TRY(byRows(progress));
+    if (m_job.write) settleCounts(m_store, std::vector<std::int64_t>(m_job.groupOf.size(), count()));
     if (m_assemblies.wrong() > 0)
       return Error("guard", "the forward pass was refused",
                    std::to_string(m_assemblies.wrong()) + " rows of an assembled window are not the rows of the map",
@@ -196,7 +198,7 @@ class StoredRows : public RowDriver {
     const std::int32_t* slots = m_staging.in(m_slots);
     for (const CacheLayer layer : m_job.cacheLayers()) {
       LayerPass& pass = m_placed.emplace_back(groups[groupOf(layer)]);
-      readFrom(pass, m_store.pool(layer));
+      readFrom(pass, m_store.pool(layer), m_job.write);
       if (m_writeAt[at(layer)] != kNowhere) pass.write = slots + m_writeAt[at(layer)];
       if (m_selfAt[at(layer)] != kNowhere) pass.selfSlot = slots + m_selfAt[at(layer)];
     }

@@ -96,7 +96,9 @@ std::vector<double> turn(const Turns& turns, std::int64_t begin, std::int64_t n,
                  .slots = placed,
                  .n = n,
                  .stats = pool.stats()});
+  pool.bringCounts(staging);
   staging.finish();
+  pool.settleCounts(n);
   std::vector<double> errors;
   if (!measure) return errors;
   pool.gather(slots, stored.data(), nullptr);

@@ -20,10 +20,18 @@ constexpr std::int64_t kScoredRows = 64;  // rows whose logits stand in memory a
 }  // namespace
 
 /// Sets pool, format and the counters of writes.
-void RowDriver::readFrom(LayerPass& pass, const RowPool& pool) {
+void RowDriver::readFrom(LayerPass& pass, const RowPool& pool, bool counts) {
   pass.pool = pool.data();
   pass.format = pool.format();
-  pass.stats = pool.stats();
+  pass.stats = counts ? pool.stats() : nullptr;
+}
+
+void RowDriver::bringCounts(CacheStore& store) {
+  for (const CacheLayer layer : store.layers()) store.pool(layer).bringCounts(m_staging);
+}
+
+void RowDriver::settleCounts(CacheStore& store, std::span<const std::int64_t> rows) {
+  for (const CacheLayer layer : store.layers()) store.pool(layer).settleCounts(rows[at(layer)]);
 }
 
 /// Arguments for the queries of all rows over a list of stored rows. `group` must outlive the pass.

@@ -96,7 +96,11 @@ class RowDriver {
   LayerPass placed(const GroupPass& group, const std::int32_t* slots, const std::int32_t* phases, std::size_t rows);
   /// The same arguments from row `begin` on.
   static LayerPass fromRow(LayerPass pass, std::int64_t begin);
-  static void readFrom(LayerPass& pass, const RowPool& pool);
+  /// counts: what the pass writes there counts as conversions.
+  static void readFrom(LayerPass& pass, const RowPool& pool, bool counts);
+  /// For pools that a pass writes: see RowPool::bringCounts().
+  void bringCounts(CacheStore& store);
+  static void settleCounts(CacheStore& store, std::span<const std::int64_t> rows);  // [cache layers] written
 
   Transformer& m_transformer;
   kernels::Staging m_staging;

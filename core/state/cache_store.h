@@ -52,6 +52,9 @@ class CacheStore {
   RingReads& ringReads() { return m_ringReads; }
   const RingReads& ringReads() const { return m_ringReads; }
 
+  /// Conversions of rows since the last call, of layers whose types have scales.
+  std::vector<LayerConversions> takeConversions();
+
   /// Free slots of the layer that has the fewest.
   std::int32_t available(Placing placing = Placing::Scratch) const;
   /// Takes `count` slots in every layer and then `tail` slots behind the rows `after`, [layers]. ahead, [layers]: this

@@ -17,6 +17,18 @@ std::int64_t count(std::span<const std::int32_t> slots) { return static_cast<std
 
 }  // namespace
 
+Conversions conversionsOf(const kernels::TensorStats& stats, std::int64_t values) {
+  return {values,
+          stats.nonFinite,
+          stats.clipped,
+          stats.atMax,
+          stats.scales,
+          stats.floored,
+          stats.scales > 0 ? stats.scaleMin : 0,
+          stats.meanScale(),
+          stats.scaleMax};
+}
+
 Result<RowPool> RowPool::create(kernels::Backend& backend, const kernels::RowFormat& format, std::int32_t slots) {
   RowPool pool(backend, format, slots);
   KV_TRY(pool.reserve());
@@ -48,12 +60,26 @@ kernels::PageUse RowPool::memory() const {
   return m_records.pages().value_or(kernels::PageUse{.own = m_records.size()});
 }
 
+void RowPool::bringCounts(Staging& staging) {
+  if (stats()) staging.bring(&m_brought, stats(), 1);
+}
+
+void RowPool::settleCounts(std::int64_t rows) {
+  if (!stats()) return;
+  m_settled.add(m_brought);
+  m_fresh.stats.add(m_brought);
+  m_fresh.rows += rows;
+  const kernels::WriteRowsStats none;
+  m_stats.write(0, std::span(&none, 1));
+}
+
 kernels::WriteRowsStats RowPool::counts() const {
   kernels::WriteRowsStats counts;
   if (!stats()) return counts;
   Staging staging(*m_backend);
   staging.bring(&counts, stats(), 1);
   staging.finish();
+  counts.add(m_settled);
   return counts;
 }
 
@@ -77,7 +103,9 @@ void RowPool::write(std::span<const std::int32_t> slots, const float* k, const f
                    .slots = staging.in(slots),
                    .n = count(slots),
                    .stats = stats()});
+  bringCounts(staging);
   staging.finish();
+  settleCounts(count(slots));
 }
 
 void RowPool::readTags(std::span<const std::int32_t> slots, std::uint64_t* tags, std::uint64_t* checksums) const {

@@ -40,11 +40,7 @@ Result<json> ring(const Session& session, VerbArgs& in) {
 }
 
 /// Counts from converting one tensor to its storage type since the pool was made.
-json countsOf(const kernels::TensorStats& stats) {
-  json out = KV_MEMBERS(stats, scales, nonFinite, clipped, atMax, floored);
-  out["scale"] = {{"min", stats.scales > 0 ? stats.scaleMin : 0}, {"mean", stats.meanScale()}, {"max", stats.scaleMax}};
-  return out;
-}
+json countsOf(const kernels::TensorStats& stats) { return toJson(conversionsOf(stats, 0)); }
 
 json errorOf(const QuantError& error, const std::string& type, const kernels::TensorStats& stats, bool rows,
              bool packed) {

@@ -3,6 +3,7 @@
 // row numbers and must lie inside the pool (the caller checks); pools start at 16-byte boundaries.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -31,11 +32,27 @@ struct TensorStats {
     return sum;
   }
   double meanScale() const { return scales == 0 ? 0 : sumOfScales() / static_cast<double>(scales); }
+
+  void add(const TensorStats& from) {
+    nonFinite += from.nonFinite;
+    clipped += from.clipped;
+    atMax += from.atMax;
+    scales += from.scales;
+    floored += from.floored;
+    scaleMin = std::min(scaleMin, from.scaleMin);
+    scaleMax = std::max(scaleMax, from.scaleMax);
+    for (int i = 0; i < kSumWords; ++i) scaleSum[i] += from.scaleSum[i];
+  }
 };
 
 /// Adds to the counts that are there already.
 struct WriteRowsStats {
   TensorStats k, v;
+
+  void add(const WriteRowsStats& from) {
+    k.add(from.k);
+    v.add(from.v);
+  }
 };
 
 struct WriteRowsArgs {
