@@ -358,7 +358,9 @@ interface Ring {
   /** Rows from the oldest one's slot to the end of the pool, and from its start on. */
   len1: number;
   len2: number;
-  /** Rows lie rotated by head, the oldest in slot 0; head and pointer are those of the ring that is not rolled. */
+  /** Where the rows lie, the oldest first: [begin, count] from one slot on and from slot 0 on. */
+  slots: [[number, number], [number, number]];
+  /** Rows lie rotated by head, the oldest in slot 0 (slots and write say so); head and pointer are those of the ring that is not rolled. */
   rolled: boolean;
   /** Slots, around the end, that hold the rows which the last commit made and kept: first, count. */
   write: [number, number];

@@ -14,6 +14,12 @@ namespace kvlab {
 namespace {
 
 using nlohmann::json;
+json runsOf(std::span<const RingRun> runs) {
+  json out = json::array();
+  for (const RingRun& run : runs) out.push_back({run.begin, run.count});
+  return out;
+}
+
 /// pending: the map with the rows of an open block.
 json ringOf(const StorageView& view, const ResidencyView& pending) {
   const RingState& r = *view.ring;
@@ -23,8 +29,9 @@ json ringOf(const StorageView& view, const ResidencyView& pending) {
               {"pointer", r.pointer()},
               {"phase", r.phase()},
               {"baseTick", r.baseTick.value()},
-              {"len1", r.rolled ? r.filled : r.len1()},
-              {"len2", r.rolled ? 0 : r.len2()},
+              {"len1", r.runs()[0].count},
+              {"len2", r.runs()[1].count},
+              {"slots", runsOf(r.runs())},
               {"write", {r.writeBegin, r.writeCount}},
               {"first", view.first},
               {"views", {{"committed", committed}, {"committed_plus_pending", {pending.first, pending.size()}}}}});
@@ -188,10 +195,11 @@ Result<json> policiesVerb(const Session& session, VerbArgs&) {
 
 std::span<const Verb> storageVerbs() {
   static const Verb kVerbs[] = {
-      {verb::reads("ring", {layerArg(), headArg()},
-                   "Gives the ring of a layer: pointer, head, offset, wraps and named views; null where the layer is "
-                   "not stored as a ring.",
-                   "Ring | null"),
+      {verb::reads(
+           "ring", {layerArg(), headArg()},
+           "Gives the ring of a layer: pointer, head, offset, wraps, slots and named views; null where the layer is "
+           "not stored as a ring.",
+           "Ring | null"),
        ring},
       {verb::reads("storage", {layerArg(), arg::flag("free", false), headArg()},
                    "Tells how a layer's rows are stored: layout, formats, slots, bytes, ring and pages; with free also "

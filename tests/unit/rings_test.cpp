@@ -61,6 +61,11 @@ void checkFigures(const SessionFixture& s, std::int32_t before, const std::strin
   const int span = made.empty() ? 0 : (made.back() - made.front() + capacity) % capacity + 1;
   QVERIFY2(count == span && (made.empty() || begin == made.front()),
            (what + ": write " + ring["write"].dump()).c_str());
+  std::vector<int> lies, resident;
+  for (const json& run : ring["slots"])
+    for (int i = 0; i < run[1]; ++i) lies.push_back(run[0].get<int>() + i);
+  for (const json& row : s.must("rows", {{"layer", 0}})) resident.push_back(row["slot"]);
+  QVERIFY2(lies == resident, (what + ": slots " + ring["slots"].dump()).c_str());
   QVERIFY2(ring["len2"] == wrapped && ring["len1"] == static_cast<int>(slots.size()) - wrapped, what.c_str());
 }
 
