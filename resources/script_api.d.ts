@@ -46,6 +46,10 @@ interface TickEvent {
   /** Bytes read and written. */
   bytes: number;
   detail?: string;
+  /** Of commit: the rings behind it, one entry for the first of some layers whose rings are the same. shift: slots by which the oldest row that stayed moved towards slot 0; write: slots that hold the new rows, [first, count] around the end. */
+  rings?: { layer: number; layers: number; length: number; offset: number; shift: number; write: [number, number]; pointer: number; filled: number }[];
+  /** Of compute_rows: copies that attention read for the last rows of the pass, in layouts that make some. ranges: slots in the order of the copy, [first, count]; pointer: of the ring before. */
+  reads?: { layer: number; layers: number; pointer: number; rows: number; ranges: [number, number][] }[];
 }
 
 interface WlodNode { node: number; level: 0 | 1 | 2; start: number; end: number; }

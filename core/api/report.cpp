@@ -7,6 +7,51 @@
 
 namespace kvlab {
 
+namespace {
+
+nlohmann::json runJson(const RingRun& run) { return {run.begin, run.count}; }
+
+std::string runText(const RingRun& run) { return std::to_string(run.count) + " at " + std::to_string(run.begin); }
+
+std::string layersText(CacheLayer first, std::int32_t layers) {
+  const std::string one = std::to_string(first.value());
+  return "layer " + one + (layers == 1 ? "" : " and " + std::to_string(layers - 1) + " more");
+}
+
+}  // namespace
+
+std::int64_t RingRead::rows() const {
+  std::int64_t rows = 0;
+  for (const RingRun& run : runs) rows += run.count;
+  return rows;
+}
+
+nlohmann::json toJson(const RingCommit& ring) {
+  nlohmann::json json = KV_MEMBERS(ring, layer, layers, length, offset, shift, pointer, filled);
+  json["write"] = runJson(ring.write);
+  return json;
+}
+
+nlohmann::json toJson(const RingRead& read) {
+  nlohmann::json json = KV_MEMBERS(read, layer, layers, pointer);
+  json["rows"] = read.rows();
+  json["ranges"] = nlohmann::json::array();
+  for (const RingRun& run : read.runs) json["ranges"].push_back(runJson(run));
+  return json;
+}
+
+std::string text(const RingCommit& ring) {
+  return layersText(ring.layer, ring.layers) + ": length " + std::to_string(ring.length) + ", offset " +
+      std::to_string(ring.offset) + ", shift " + std::to_string(ring.shift) + ", write " + runText(ring.write) +
+      ", pointer " + std::to_string(ring.pointer) + ", filled " + std::to_string(ring.filled);
+}
+
+std::string text(const RingRead& read) {
+  std::string out;
+  for (const RingRun& run : read.runs) out += (out.empty() ? " reads " : " and ") + runText(run);
+  return layersText(read.layer, read.layers) + ":" + out;
+}
+
 nlohmann::json toJson(const Event& event) {
   nlohmann::json json{{"name", event.name},
                       {"depth", event.depth},
@@ -15,6 +60,8 @@ nlohmann::json toJson(const Event& event) {
                       {"bytes", event.bytes}};
   if (event.layer) json["layer"] = *event.layer;
   if (!event.detail.empty()) json["detail"] = event.detail;
+  if (!event.rings.empty()) json["rings"] = listJson(event.rings);
+  if (!event.reads.empty()) json["reads"] = listJson(event.reads);
   return json;
 }
 

@@ -9,8 +9,28 @@
 #include "core/api/action.h"
 #include "core/api/error.h"
 #include "core/api/ids.h"
+#include "core/api/storage_view.h"
 
 namespace kvlab {
+
+/// A ring behind a commit.
+struct RingCommit {
+  CacheLayer layer;  // the first of `layers` whose rings are the same
+  std::int32_t layers = 1;
+  std::int64_t length = 0;  // rows that the map counts, with or without a slot
+  std::int64_t offset = 0;  // rows ever written
+  std::int32_t shift = 0;   // slots by which the oldest of the rows that stayed has moved towards slot 0
+  RingRun write;            // slots of the rows that the commit made and kept, around the end
+  std::int32_t pointer = 0, filled = 0;
+};
+/// A window that a pass copied for its last queries.
+struct RingRead {
+  CacheLayer layer;  // the first of `layers`
+  std::int32_t layers = 1;
+  std::int32_t pointer = 0;   // of the ring before the pass
+  std::vector<RingRun> runs;  // slots, in the order of the copy
+  std::int64_t rows() const;
+};
 
 /// A step of the tick, an action inside `apply`, or an operation inside an action.
 struct Event {
@@ -21,6 +41,8 @@ struct Event {
   double us = 0;           // duration, microseconds
   std::int64_t bytes = 0;  // moved, read and written
   std::string detail = {};
+  std::vector<RingCommit> rings = {};  // of a commit
+  std::vector<RingRead> reads = {};    // of a pass
 };
 
 /// Between which ticks damage came: a check passed the place after one of them, and a check found it wrong after
@@ -42,6 +64,11 @@ struct Violation {
   std::optional<LedgerId> ledger = {};
   std::optional<DamageSince> since = {};  // as soon as a session knows
 };
+
+/// "layer 0 and 3 more: length 61, offset 61, shift 0, write 1 at 12, pointer 13, filled 24"
+std::string text(const RingCommit& ring);
+/// "layer 2: reads 18 at 30 and 6 at 0"
+std::string text(const RingRead& read);
 
 /// Conversions of a tick's rows, K or V of one layer, to a type with scales.
 struct Conversions {
@@ -80,6 +107,8 @@ struct TickReport {
   std::vector<Violation> violations = {};
 };
 
+nlohmann::json toJson(const RingCommit& ring);
+nlohmann::json toJson(const RingRead& read);
 nlohmann::json toJson(const Event& event);
 nlohmann::json toJson(const DamageSince& since);
 nlohmann::json toJson(const Violation& violation);

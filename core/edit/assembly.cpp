@@ -10,6 +10,14 @@ namespace {
 
 constexpr kernels::RowMove kNoMove{0, 0, 0};
 
+std::vector<RingRun> runsOf(std::span<const std::int32_t> slots) {
+  std::vector<RingRun> out;
+  for (const std::int32_t slot : slots)
+    if (!out.empty() && out.back().begin + out.back().count == slot) ++out.back().count;
+    else out.push_back({slot, 1});
+  return out;
+}
+
 }  // namespace
 
 /// Lists the rows to dequantise: whole blocks that hold the first `rows` of the rows seen, in the order of the slots.
@@ -88,8 +96,9 @@ void Assemblies::takeHeld(Assembled& out, const LayerGroup& group, Span span, co
   const std::int32_t* const places = m_reads.places(m_backend, rows);
   const std::int32_t* seen = places;
   Lists& lists = m_lists.emplace_back();
+  const std::int32_t ahead = std::min(rows, group.ring->capacity - head);
+  m_runs = {{head, ahead}, {0, rows - ahead}};
   if (group.read == ReadPath::TwoSlices) {
-    const std::int32_t ahead = std::min(rows, group.ring->capacity - head);
     lists.moves = {{head, 0, ahead}, rows > ahead ? kernels::RowMove{0, ahead, rows - ahead} : kNoMove};
     takeMoves(out, lists, rows);
   } else {
@@ -123,6 +132,7 @@ void Assemblies::takeListed(Assembled& out, const LayerGroup& group, Span span, 
     lists.seen.push_back(chunk.self[i]);
     lists.seenTags.push_back(static_cast<std::uint64_t>(chunk.targets[i].id.value()));
   }
+  m_runs = runsOf(lists.seen);
   out.slots = m_staging.in(lists.slots);
   out.self = lists.self.empty() ? nullptr : m_staging.in(lists.self);
   if (group.read == ReadPath::TwoSlices) {

@@ -33,6 +33,8 @@ class Assemblies {
   /// group.
   Assembled make(std::size_t number, const LayerGroup& group, const GroupPass& pass, const kernels::RowFormat& format,
                  const AssemblyChunk& chunk);
+  /// Slots of the rows of the last copy, in its order. Two where they lie in the order of a ring.
+  const std::vector<RingRun>& runs() const { return m_runs; }
   /// A counter for one more layer, where the guard counts rows with a wrong tag.
   std::int64_t* counter() { return m_staging.inOut(&m_wrong.emplace_back(0), 1); }
   /// Sum of all counters. Call after the staging has finished.
@@ -70,6 +72,7 @@ class Assemblies {
   RingReads& m_reads;
   std::deque<Lists> m_lists;  // a deque keeps addresses valid
   std::deque<std::int64_t> m_wrong;
+  std::vector<RingRun> m_runs;
 };
 
 }  // namespace kvlab

@@ -63,6 +63,7 @@ class StoredRows : public RowDriver {
           m_bug->written({m_store.pool(layer), std::span(m_slots).subspan(m_writeAt[at(layer)], m_rows.size()),
                           static_cast<std::int32_t>(m_job.context.size())});
     RowsResult out{std::move(brought), provenance()};
+    out.reads = std::move(m_reads);
     for (const CacheLayer layer : m_job.cacheLayers()) {
       if (out.attention) out.attention->maps.push_back(m_job.groups[groupOf(layer)].map);
       if (m_job.write) out.bytes += count() * m_store.pool(layer).stride();
@@ -207,12 +208,15 @@ class StoredRows : public RowDriver {
   /// Plans the copies that layers read instead of their pools; layers of a group share the lists.
   void assemble(const RowsChunk& chunk) {
     m_assembled.clear();
+    m_reads.clear();
     std::vector<std::optional<CacheLayer>> leaders(m_job.groups.size());
+    std::vector<std::size_t> readOf(m_job.groups.size());  // place of the group's newest read
     for (const CacheLayer layer : m_job.cacheLayers()) {
       const std::size_t g = groupOf(layer), self = m_selfAt[at(layer)];
       const kernels::RowFormat& format = m_store.pool(layer).format();
       if (leaders[g] && m_store.pool(*leaders[g]).format() == format) {
         m_assembled.push_back(m_assembled[at(*leaders[g])]);
+        if (m_assembled.back().records) ++m_reads[readOf[g]].layers;
         continue;
       }
       leaders[g] = layer;
@@ -224,6 +228,9 @@ class StoredRows : public RowDriver {
                              .targets = m_job.rows.data() + chunk.begin,
                              .self = self == kNowhere ? nullptr : m_slots.data() + self + at(chunk.begin),
                              .guarded = m_job.guards}));
+      if (!m_assembled.back().records) continue;
+      readOf[g] = m_reads.size();
+      m_reads.push_back({.layer = layer, .pointer = m_job.groups[g].ring->pointer(), .runs = m_assemblies.runs()});
     }
   }
 
@@ -262,6 +269,7 @@ class StoredRows : public RowDriver {
   std::vector<std::size_t> m_selfAt;   // [cache layers] start of the slot list of rows that the map lacks, or kNowhere
   std::vector<LayerPass> m_placed;     // [cache layers] arguments for all rows
   std::vector<Assembled> m_assembled;  // [cache layers] copies for the current chunk
+  std::vector<RingRead> m_reads;       // the same, for events
 };
 
 }  // namespace

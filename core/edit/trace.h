@@ -33,8 +33,18 @@ class Trace {
     }
     void bytes(std::int64_t n) { m_trace.m_events[m_index].bytes += n; }
     void detail(std::string text) { m_trace.m_events[m_index].detail = std::move(text); }
+    /// Each also stands in the detail.
+    void rings(std::vector<RingCommit> rings) { tell(&Event::rings, std::move(rings)); }
+    void reads(std::vector<RingRead> reads) { tell(&Event::reads, std::move(reads)); }
 
    private:
+    template <class Told>
+    void tell(std::vector<Told> Event::*field, std::vector<Told> values) {
+      Event& event = m_trace.m_events[m_index];
+      for (const Told& one : values) event.detail += (event.detail.empty() ? "" : "; ") + text(one);
+      event.*field = std::move(values);
+    }
+
     Trace& m_trace;
     std::size_t m_index;
   };

@@ -42,7 +42,7 @@ void tellDamage(std::vector<Violation> found, TickReport& report) {
 void tellConversions(TickReport& report) {
   const Conversions all = together(report.conversions);
   const auto pass = std::ranges::find(report.events.rbegin(), report.events.rend(), "compute_rows", &Event::name);
-  if (all.values > 0 && pass != report.events.rend()) pass->detail += ": " + conversionsText(all);
+  if (all.values > 0 && pass != report.events.rend()) pass->detail += "; " + conversionsText(all);
 }
 
 void begin(OpenTick& tick, const Session& session, TickWish wish, std::vector<Action> rest) {

@@ -179,6 +179,43 @@ class RingsTest : public QObject {
     }
   }
 
+  /// Events of a tick say what its commit did to rings and what its pass read.
+  void eventsTellOfRings() {
+    for (const char* layout : kRings) {
+      SessionFixture s(windowed(layout, 24, {{"layers", {{{"match", 3}, {"layout", "indirection"}}}}}));
+      s.prompt(60);
+      const auto tick = [&](const char* what, int shift) {
+        const json report = s.must("step")[0], ring = s.must("ring", {{"layer", 0}});
+        const std::string said = std::string(layout) + ", " + what + ": " + report["events"].dump();
+        const std::vector<json> commits = eventsOf(report, "commit"), passes = eventsOf(report, "compute_rows");
+        QVERIFY2(commits.size() == 1 && commits[0].contains("rings") && !passes.empty(), said.c_str());
+        QVERIFY2(commits[0]["rings"].size() == 1, said.c_str());
+        const json& told = commits[0]["rings"][0];
+        for (const char* field : {"offset", "write", "pointer", "filled"})
+          QVERIFY2(told[field] == ring[field], said.c_str());
+        QVERIFY2(told["layer"] == 0 && told["layers"] == 3, said.c_str());
+        QVERIFY2(told["length"] == s->state().length(), said.c_str());
+        QVERIFY2(shift < 0 || told["shift"] == shift, said.c_str());
+        QVERIFY2(commits[0]["detail"].get<std::string>().find("layer 0 and 2 more: length ") != std::string::npos,
+                 said.c_str());
+        const bool copies = s.must("storage", {{"layer", 0}})["readBytes"] > 0;
+        QVERIFY2(passes.back().contains("reads") == copies, said.c_str());
+        if (!copies || shift < 0) return;
+        const json& read = passes.back()["reads"][0];
+        std::vector<int> slots;
+        for (const json& run : read["ranges"])
+          for (int i = 0; i < run[1]; ++i) slots.push_back(run[0].get<int>() + i);
+        std::vector<int> resident;
+        for (const Slot slot : s->state().map(CacheLayer(0)).residentSlots()) resident.push_back(slot.value());
+        QVERIFY2(slots == resident && read["rows"] == resident.size() && read["layers"] == 3, said.c_str());
+      };
+      for (int i = 0; i < 50; ++i) tick("a tick", std::string(layout) == "ring_roll" ? 1 : 0);
+      const int end = s->state().length();
+      s.must("inject", {{"actions", {{{"action", "delete"}, {"position", end - 5}}}}});
+      tick("a deletion", -1);
+    }
+  }
+
   /// A block that is longer than the window finds its room all the same.
   void aBlockFindsRoom() {
     for (const char* layout : kRings)

@@ -302,7 +302,7 @@ class StorageTest : public QObject {
       std::string told;
       for (const json& event : report["events"])
         if (event["name"] == "compute_rows") told = event["detail"];
-      QVERIFY2(told.starts_with("1 row: ") && told.find(" values at the limit, 0 not finite, scales ") != told.npos,
+      QVERIFY2(told.starts_with("1 row; ") && told.find(" values at the limit, 0 not finite, scales ") != told.npos,
                told.c_str());
     }
     const std::int64_t now = s->state().tick.value();
