@@ -1337,6 +1337,8 @@ interface SweepSpec {
   seeds?: number[];
   prompts: { name: string; file?: string; set?: object; ask?: "after" | "inside"; stories?: number; questions?: number }[];
   measure?: ("recall" | "kl" | "attention" | "needles" | "bytes")[];
+  /** What else is measured: see the manual's page Expressions. */
+  expressions?: string[];
 }
 type SweepBudget = { ratio: number } | { tokens: number };
 /** Cells that differ in their seed alone, together; low and high: 95 %, bootstrap over stories. */
@@ -1354,6 +1356,8 @@ interface SweepRow {
   kl_mean?: number; kl_median?: number; kl_p99?: number; kl_answer?: number; dnll?: number; top1?: number;
   attention_kept?: number; needle_survival?: number; needle_answer?: number;
   rows_prompt?: number; rows_kept?: number; bytes_live?: number; bytes_reference?: number;
+  /** Means of the specification's expressions; null: known nowhere. */
+  expressions?: { [expression: string]: number | null };
   by_story?: [number, number][]; by_distance?: [number, number, number][];
   error?: { code: string; what: string; why: string; remedy: string };
 }
