@@ -635,6 +635,8 @@ interface RowOfLedger {
   changedTick: number | null;
   /** place in the context; null where it is not in it */
   position: number | null;
+  /** negative log-likelihood of a scored token when it came, nats */
+  surprise: number | null;
   /** ids in whose place it stands */
   parents: any | null;
   /** ids that stand in its place */

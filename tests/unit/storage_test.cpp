@@ -307,6 +307,10 @@ class StorageTest : public QObject {
     }
     const std::int64_t now = s->state().tick.value();
     QCOMPARE(s.must("ticksWhere", {{"condition", "scale_max(layer==2) > 0"}}), json({now - 2, now - 1, now}));
+    const std::string column = "scale_max(layer==2)";
+    const json ticks = s.must("ticks", {{"columns", {"tick", column}}, {"where", "tick > " + std::to_string(now - 2)}});
+    QCOMPARE(ticks.size(), std::size_t(2));
+    QCOMPARE(ticks[1][column], s.must("value", {{"expression", column}}));
     s.must("break", {{"condition", "scale_max(layer==3) > 0"}});
     QCOMPARE(s.must("step", {{"n", 5}}).size(), std::size_t(1));
     SessionFixture plain(json{{"kv", {{"k", "f16"}, {"v", "bf16"}}}});
