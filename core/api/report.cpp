@@ -40,13 +40,13 @@ nlohmann::json toJson(const RingRead& read) {
   return json;
 }
 
-std::string text(const RingCommit& ring) {
+std::string ringText(const RingCommit& ring) {
   return layersText(ring.layer, ring.layers) + ": length " + std::to_string(ring.length) + ", offset " +
       std::to_string(ring.offset) + ", shift " + std::to_string(ring.shift) + ", write " + runText(ring.write) +
       ", pointer " + std::to_string(ring.pointer) + ", filled " + std::to_string(ring.filled);
 }
 
-std::string text(const RingRead& read) {
+std::string ringText(const RingRead& read) {
   std::string out;
   for (const RingRun& run : read.runs) out += (out.empty() ? " reads " : " and ") + runText(run);
   return layersText(read.layer, read.layers) + ":" + out;
@@ -60,8 +60,8 @@ nlohmann::json toJson(const Event& event) {
                       {"bytes", event.bytes}};
   if (event.layer) json["layer"] = *event.layer;
   if (!event.detail.empty()) json["detail"] = event.detail;
-  if (!event.rings.empty()) json["rings"] = listJson(event.rings);
-  if (!event.reads.empty()) json["reads"] = listJson(event.reads);
+  if (event.rings && !event.rings->commits.empty()) json["rings"] = listJson(event.rings->commits);
+  if (event.rings && !event.rings->reads.empty()) json["reads"] = listJson(event.rings->reads);
   return json;
 }
 

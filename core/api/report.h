@@ -2,6 +2,7 @@
 // Report of a tick: its steps as nested events with time and bytes, the actions it applied, and the invariants it
 // broke; and the findings that no later check has cleared. Values; any thread.
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +33,12 @@ struct RingRead {
   std::int64_t rows() const;
 };
 
+/// What an event says of rings; most say nothing.
+struct RingEvent {
+  std::vector<RingCommit> commits = {};  // of `commit`
+  std::vector<RingRead> reads = {};      // of `compute_rows`
+};
+
 /// A step of the tick, an action inside `apply`, or an operation inside an action.
 struct Event {
   std::string name;  // "generate", "apply", "replace_pair", "compute_rows", "commit", ...
@@ -41,8 +48,7 @@ struct Event {
   double us = 0;           // duration, microseconds
   std::int64_t bytes = 0;  // moved, read and written
   std::string detail = {};
-  std::vector<RingCommit> rings = {};  // of a commit
-  std::vector<RingRead> reads = {};    // of a pass
+  std::shared_ptr<const RingEvent> rings = {};
 };
 
 /// Between which ticks damage came: a check passed the place after one of them, and a check found it wrong after
@@ -66,9 +72,9 @@ struct Violation {
 };
 
 /// "layer 0 and 3 more: length 61, offset 61, shift 0, write 1 at 12, pointer 13, filled 24"
-std::string text(const RingCommit& ring);
+std::string ringText(const RingCommit& ring);
 /// "layer 2: reads 18 at 30 and 6 at 0"
-std::string text(const RingRead& read);
+std::string ringText(const RingRead& read);
 
 /// Conversions of a tick's rows, K or V of one layer, to a type with scales.
 struct Conversions {

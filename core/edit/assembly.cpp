@@ -82,7 +82,7 @@ Assembled Assemblies::make(std::size_t number, const LayerGroup& group, const Gr
   const Span span = seenBy(group, pass, chunk);
   // An edit that waits puts rows elsewhere; so does damage.
   const bool ordered = m_reads.inOrder(number, *group.map, span.first, span.last, group.ring->capacity);
-  out.held = ordered && !chunk.self && group.read != ReadPath::Roll;
+  out.held = ordered && !chunk.self && !chunk.bent && group.read != ReadPath::Roll;
   if (out.held) takeHeld(out, group, span, chunk);
   else takeListed(out, group, span, ordered && group.read == ReadPath::Roll, chunk);
   if (chunk.guarded) out.verdicts = m_staging.temporary<std::uint8_t>(at(out.nSeen));

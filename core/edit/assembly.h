@@ -22,6 +22,7 @@ struct AssemblyChunk {
   const RowTarget* targets = nullptr;  // [n] the chunk's rows
   const std::int32_t* self = nullptr;  // [n] slots of rows that the map lacks, -1 for other rows; or null
   bool guarded = false;
+  bool bent = false;  // a planted bug may let queries see rows that the chunk does not
 };
 
 class Assemblies {

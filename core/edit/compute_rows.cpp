@@ -227,7 +227,8 @@ class StoredRows : public RowDriver {
                              .rows = roomFor(m_placed[at(layer)].rows),
                              .targets = m_job.rows.data() + chunk.begin,
                              .self = self == kNowhere ? nullptr : m_slots.data() + self + at(chunk.begin),
-                             .guarded = m_job.guards}));
+                             .guarded = m_job.guards,
+                             .bent = m_bug && m_bug->pass}));
       if (!m_assembled.back().records) continue;
       readOf[g] = m_reads.size();
       m_reads.push_back({.layer = layer, .pointer = m_job.groups[g].ring->pointer(), .runs = m_assemblies.runs()});

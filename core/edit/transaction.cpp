@@ -172,7 +172,7 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
         m_layouts.settle(work.state, appended, rows, work.added, work.freed, context, rules.toFront);
     if (bytes) {
       scope.bytes(moved += *bytes);
-      scope.rings(ringCommits(before, work.state));
+      scope.rings({.commits = ringCommits(before, work.state)});
     } else {
       done = bytes.error();
     }
@@ -336,7 +336,7 @@ Status Transaction::computeJob(Work& work, RowsJob job, const Progress& progress
   const bool newest = rows.back().position + 1 == work.plan.lengthAfter && job.wanted.logits;
   RowsResult result = KV_TRY(computeRows(*m_transformer, m_store, m_faults, std::move(job), progress));
   scope.bytes(result.bytes);
-  scope.reads(std::move(result.reads));
+  scope.rings({.reads = std::move(result.reads)});
   for (std::size_t g = 0; g < work.state.groups.size(); ++g) {
     std::vector<Provenance> old;
     for (std::size_t i = 0; i < rows.size(); ++i) {

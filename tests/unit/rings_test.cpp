@@ -69,6 +69,15 @@ void checkFigures(const SessionFixture& s, std::int32_t before, const std::strin
   QVERIFY2(ring["len2"] == wrapped && ring["len1"] == static_cast<int>(slots.size()) - wrapped, what.c_str());
 }
 
+/// Values in the back end's memory.
+template <class T>
+std::vector<T> fetched(kernels::Backend& backend, const T* from, std::int64_t count) {
+  std::vector<T> out(static_cast<std::size_t>(count));
+  const kernels::Copy one{out.data(), from, count * static_cast<std::int64_t>(sizeof(T))};
+  if (count > 0) backend.download(std::span(&one, 1));
+  return out;
+}
+
 /// Events of one name in the report of a tick.
 std::vector<json> eventsOf(const json& report, const std::string& name) {
   std::vector<json> out;
@@ -484,21 +493,19 @@ class RingsTest : public QObject {
         QVERIFY(copy.held && copy.rows == resident && copy.nSeen == resident);
         if (group.tables && s->transformer().backend().onHost())
           QVERIFY(copy.from == group.tables->rows(map.slotOf[static_cast<std::size_t>(map.first)].value(), 9).data());
-        std::vector<int> from;
-        for (std::int64_t i = 0; group.tables && i < copy.rows; ++i) {
-          QCOMPARE(copy.to[i], static_cast<int>(i));
-          from.push_back(copy.from[i]);
-        }
-        for (std::int64_t move = 0; move < copy.nMoves; ++move)
-          for (int i = 0; i < copy.moves[move].count; ++i) {
-            QCOMPARE(copy.moves[move].to + i, static_cast<int>(from.size()));
-            from.push_back(copy.moves[move].from + i);
-          }
-        for (std::int64_t i = 0; i < resident; ++i) {
-          const std::size_t row = static_cast<std::size_t>(map.first + i);
-          QCOMPARE(copy.slots[row], static_cast<int>(i));
-          QCOMPARE(from.at(static_cast<std::size_t>(i)), map.slotOf[row].value());
-          QCOMPARE(copy.seenTags[i], static_cast<std::uint64_t>(map.ledger[row].value()));
+        kernels::Backend& backend = s->transformer().backend();
+        std::vector<std::int32_t> from, places;
+        if (group.tables) from = fetched(backend, copy.from, resident), places = fetched(backend, copy.to, resident);
+        for (const kernels::RowMove& move : fetched(backend, copy.moves, copy.nMoves))
+          for (int i = 0; i < move.count; ++i) from.push_back(move.from + i), places.push_back(move.to + i);
+        const std::vector<std::int32_t> slots = fetched(backend, copy.slots + map.first, resident);
+        const std::vector<std::uint64_t> tags = fetched(backend, copy.seenTags, resident);
+        QCOMPARE(std::ssize(from), resident);
+        for (std::size_t i = 0; i < from.size(); ++i) {
+          const std::size_t row = static_cast<std::size_t>(map.first) + i;
+          QVERIFY(places[i] == static_cast<int>(i) && slots[i] == static_cast<int>(i));
+          QCOMPARE(from[i], map.slotOf[row].value());
+          QCOMPARE(tags[i], static_cast<std::uint64_t>(map.ledger[row].value()));
         }
       }
     }

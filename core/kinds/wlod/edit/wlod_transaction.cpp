@@ -154,7 +154,7 @@ Result<Applied> WlodTransaction::commit(const CacheState& before, WlodApplied ap
   LayoutContext context{m_store, m_faults};
   const std::int64_t moved = KV_TRY(m_layouts.settle(out.state, out.appended, out.rows, out.added, out.freed, context));
   scope.bytes(moved);
-  scope.rings(ringCommits(before, out.state));
+  scope.rings({.commits = ringCommits(before, out.state)});
   out.bytesMoved += moved;
   return out;
 }
