@@ -274,8 +274,8 @@ std::string RowDriver::keyOf(const WholePass& whole) {
     for (int stage = 0; stage < kernels::kGateStages; ++stage) add(a->w[stage].data, a->b[stage]);
   }
   for (const LayerPass& p : whole.passes)
-    add(p.pool, p.slots, p.phases, p.rows, p.phase, p.write, p.tags, p.rowBegin, p.rowEnd, p.selfSlot, p.mass, p.wrong,
-        p.assembled.records, p.assembled.slots, p.assembled.moves, p.assembled.nMoves, p.assembled.from,
+    add(p.pool, p.slots, p.phases, p.rows, p.phase, p.write, p.tags, p.stats, p.rowBegin, p.rowEnd, p.selfSlot, p.mass,
+        p.wrong, p.assembled.records, p.assembled.slots, p.assembled.moves, p.assembled.nMoves, p.assembled.from,
         p.assembled.rows, p.assembled.to, p.assembled.tags, p.assembled.self, p.assembled.seen, p.assembled.nSeen);
   return key;
 }
