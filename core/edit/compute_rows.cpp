@@ -50,7 +50,6 @@ class StoredRows : public RowDriver {
   ~StoredRows() override { m_transformer.setHeadsBend({}); }
 
   Result<RowsResult> run(const Progress& progress) {
-    if (m_job.write) bringCounts(m_store);
     RowsBrought brought = KV_TRY(byRows(progress));
     if (m_job.write) settleCounts(m_store, std::vector<std::int64_t>(m_job.groupOf.size(), count()));
     if (m_assemblies.wrong() > 0)
@@ -190,6 +189,7 @@ class StoredRows : public RowDriver {
   /// Uploads all lists that ops read, once for all chunks and layers.
   void place() {
     listSlots();
+    if (m_job.write) placeCounters(m_store);
     std::vector<LayerPass> groups;
     for (std::size_t g = 0; g < m_groups.size(); ++g) {
       const ResidencyView& map = *m_job.groups[g].map;
@@ -199,7 +199,7 @@ class StoredRows : public RowDriver {
     const std::int32_t* slots = m_staging.in(m_slots);
     for (const CacheLayer layer : m_job.cacheLayers()) {
       LayerPass& pass = m_placed.emplace_back(groups[groupOf(layer)]);
-      readFrom(pass, m_store.pool(layer), m_job.write);
+      readFrom(pass, m_store.pool(layer), countersOf(layer, m_store.pool(layer)));
       if (m_writeAt[at(layer)] != kNowhere) pass.write = slots + m_writeAt[at(layer)];
       if (m_selfAt[at(layer)] != kNowhere) pass.selfSlot = slots + m_selfAt[at(layer)];
     }

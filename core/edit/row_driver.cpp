@@ -20,18 +20,21 @@ constexpr std::int64_t kScoredRows = 64;  // rows whose logits stand in memory a
 }  // namespace
 
 /// Sets pool, format and the counters of writes.
-void RowDriver::readFrom(LayerPass& pass, const RowPool& pool, bool counts) {
+void RowDriver::readFrom(LayerPass& pass, const RowPool& pool, kernels::WriteRowsStats* stats) {
   pass.pool = pool.data();
   pass.format = pool.format();
-  pass.stats = counts ? pool.stats() : nullptr;
+  pass.stats = stats;
 }
 
-void RowDriver::bringCounts(CacheStore& store) {
-  for (const CacheLayer layer : store.layers()) store.pool(layer).bringCounts(m_staging);
+void RowDriver::placeCounters(const CacheStore& store) {
+  if (!std::ranges::any_of(store.layers(), [&](CacheLayer layer) { return store.pool(layer).stats(); })) return;
+  m_counted.resize(store.layers().size());
+  m_counters = m_staging.inOut(m_counted.data(), m_counted.size());
 }
 
-void RowDriver::settleCounts(CacheStore& store, std::span<const std::int64_t> rows) {
-  for (const CacheLayer layer : store.layers()) store.pool(layer).settleCounts(rows[at(layer)]);
+void RowDriver::settleCounts(CacheStore& store, std::span<const std::int64_t> rows) const {
+  for (std::size_t layer = 0; layer < m_counted.size(); ++layer)
+    store.pool(CacheLayer(static_cast<std::int32_t>(layer))).settleCounts(rows[layer], m_counted[layer]);
 }
 
 /// Arguments for the queries of all rows over a list of stored rows. `group` must outlive the pass.

@@ -60,17 +60,11 @@ kernels::PageUse RowPool::memory() const {
   return m_records.pages().value_or(kernels::PageUse{.own = m_records.size()});
 }
 
-void RowPool::bringCounts(Staging& staging) {
-  if (stats()) staging.bring(&m_brought, stats(), 1);
-}
-
-void RowPool::settleCounts(std::int64_t rows) {
+void RowPool::settleCounts(std::int64_t rows, const kernels::WriteRowsStats& counted) {
   if (!stats()) return;
-  m_settled.add(m_brought);
-  m_fresh.stats.add(m_brought);
+  m_settled.add(counted);
+  m_fresh.stats.add(counted);
   m_fresh.rows += rows;
-  const kernels::WriteRowsStats none;
-  m_stats.write(0, std::span(&none, 1));
 }
 
 kernels::WriteRowsStats RowPool::counts() const {
@@ -94,6 +88,7 @@ void RowPool::gather(std::span<const std::int32_t> slots, float* k, float* v) co
 void RowPool::write(std::span<const std::int32_t> slots, const float* k, const float* v, const std::uint64_t* tags) {
   Staging staging(*m_backend);
   const std::size_t values = slots.size() * at(width());
+  kernels::WriteRowsStats counted;
   ops().writeRows(m_backend->context(),
                   {.pool = data(),
                    .fmt = m_format,
@@ -102,10 +97,9 @@ void RowPool::write(std::span<const std::int32_t> slots, const float* k, const f
                    .tags = staging.in(std::span(tags, slots.size())),
                    .slots = staging.in(slots),
                    .n = count(slots),
-                   .stats = stats()});
-  bringCounts(staging);
+                   .stats = stats() ? staging.inOut(&counted, 1) : nullptr});
   staging.finish();
-  settleCounts(count(slots));
+  settleCounts(count(slots), counted);
 }
 
 void RowPool::readTags(std::span<const std::int32_t> slots, std::uint64_t* tags, std::uint64_t* checksums) const {

@@ -11,7 +11,6 @@
 #include "core/api/ids.h"
 #include "core/api/report.h"
 #include "kernels/backend/array.h"
-#include "kernels/backend/staging.h"
 #include "kernels/row_format.h"
 
 namespace kvlab {
@@ -46,11 +45,10 @@ class RowPool {
   std::int32_t slots() const { return m_slots; }
   std::int64_t bytes() const { return m_records.size(); }  // reserved bytes
   std::int64_t width() const { return std::int64_t{m_format.kvHeads} * m_format.headDim; }
-  /// Counters of conversions, for ops to update; null for types without scales. Whoever had rows written brings them
-  /// with the results of its own, and settles them when these are there.
+  /// Counters of conversions, for ops to update; null for types without scales. Passes over a session's pools bring
+  /// counters of their own and settle them here, so that those of a tick can be told from those before.
   kernels::WriteRowsStats* stats() const { return m_stats.data(); }
-  void bringCounts(kernels::Staging& staging);
-  void settleCounts(std::int64_t rows);
+  void settleCounts(std::int64_t rows, const kernels::WriteRowsStats& counted);
   /// Conversions since the pool was made.
   kernels::WriteRowsStats counts() const;
   /// Conversions since the last call. Costs nothing.
@@ -82,8 +80,8 @@ class RowPool {
 
   kernels::Backend* m_backend = nullptr;
   kernels::Array<std::uint8_t> m_records;
-  kernels::Array<kernels::WriteRowsStats> m_stats;  // since they were settled
-  kernels::WriteRowsStats m_brought, m_settled;
+  kernels::Array<kernels::WriteRowsStats> m_stats;
+  kernels::WriteRowsStats m_settled;
   CountedRows m_fresh;
   kernels::RowFormat m_format;
   std::int64_t m_stride = 0;

@@ -64,6 +64,7 @@ class CoveredRows : public RowDriver {
     transformer.rotary().reach(static_cast<std::int64_t>(m_state.context.length()));
     transformer.table();  // uploaded before a kernel reads it
     m_written.resize(store.layers().size());
+    if (!job.scratch) placeCounters(store);
     if (job.scratch || job.layers) return;
     witness(store, [this](PassDeed& deed) {
       deed.given = std::make_shared<const WlodGiven>(m_state, m_job.slots[at(deed.layer)], missing(at(deed.layer)));
@@ -71,7 +72,6 @@ class CoveredRows : public RowDriver {
   }
 
   Result<WlodResult> run(const Progress& progress) {
-    if (!m_job.scratch) bringCounts(m_store);
     static_cast<RowsBrought&>(m_result) = KV_TRY(byRows(progress));
     if (!m_job.scratch) settleCounts(m_store, m_written);
     m_result.rows = count();
@@ -198,7 +198,7 @@ class CoveredRows : public RowDriver {
     const Column<Slot>& column = m_job.slots[at(layer)];
     ChunkLists::OfLayer& own = lists.layers.emplace_back();
     own.pass = alike.shared;
-    readFrom(own.pass, m_store.pool(layer), !m_job.scratch);
+    readFrom(own.pass, m_store.pool(layer), countersOf(layer, m_store.pool(layer)));
     own.pass.phase = m_staging.in(lists.phases);
     if (const int window = m_job.windows[at(layer)]) own.pass.rowBegin = alike.windows.at(window).placed;
     const bool whole = columnServes(missing(at(layer)));
