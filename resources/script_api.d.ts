@@ -46,6 +46,10 @@ interface TickEvent {
   /** Bytes read and written. */
   bytes: number;
   detail?: string;
+  /** Of commit: the rings behind it, one entry for the first of some layers whose rings are the same. shift: slots by which the oldest row that stayed moved towards slot 0; write: slots that hold the new rows, [first, count] around the end. */
+  rings?: { layer: number; layers: number; length: number; offset: number; shift: number; write: [number, number]; pointer: number; filled: number }[];
+  /** Of compute_rows: copies that attention read for the last rows of the pass, in layouts that make some. ranges: slots in the order of the copy, [first, count]; pointer: of the ring before. */
+  reads?: { layer: number; layers: number; pointer: number; rows: number; ranges: [number, number][] }[];
 }
 
 interface WlodNode { node: number; level: 0 | 1 | 2; start: number; end: number; }
@@ -144,6 +148,8 @@ interface TickReport {
   actions: Action[];
   /** Rows that windows have left behind, by layer. */
   left: { layer: number; kv_head?: number; ledger: number[] }[];
+  /** What the tick's rows gave when they became int8 or fp8, by cache layer of such a type; values: that were converted, 0 for a K or V of another type. */
+  conversions: { layer: number; k: QuantCounts & { values: number }; v: QuantCounts & { values: number } }[];
   events: TickEvent[];
   violations: Violation[];
   /** In the last report of a step that a breakpoint stopped: its condition. */
@@ -356,7 +362,9 @@ interface Ring {
   /** Rows from the oldest one's slot to the end of the pool, and from its start on. */
   len1: number;
   len2: number;
-  /** Rows lie rotated by head, the oldest in slot 0; head and pointer are those of the ring that is not rolled. */
+  /** Where the rows lie, the oldest first: [begin, count] from one slot on and from slot 0 on. */
+  slots: [[number, number], [number, number]];
+  /** Rows lie rotated by head, the oldest in slot 0 (slots and write say so); head and pointer are those of the ring that is not rolled. */
   rolled: boolean;
   /** Slots, around the end, that hold the rows which the last commit made and kept: first, count. */
   write: [number, number];
@@ -422,7 +430,8 @@ interface LayerStorage {
   readBytes: number;
   ring: Ring | null;
   pages: { block: number; pages: number; used: number; rows: number; fragmentation: number } | null;
-  counts: { k: QuantCounts; v: QuantCounts };
+  /** Since the pool is there; of copies those made from lists that are held, and those listed row by row for the read. */
+  counts: { k: QuantCounts; v: QuantCounts; copies: { held: number; listed: number } };
   /** With free: true: runs of slots that no row and no older state holds, as [first, count]. */
   free?: [number, number][];
 }
@@ -626,6 +635,8 @@ interface RowOfLedger {
   changedTick: number | null;
   /** place in the context; null where it is not in it */
   position: number | null;
+  /** negative log-likelihood of a scored token when it came, nats */
+  surprise: number | null;
   /** ids in whose place it stands */
   parents: any | null;
   /** ids that stand in its place */
@@ -1328,6 +1339,8 @@ interface SweepSpec {
   seeds?: number[];
   prompts: { name: string; file?: string; set?: object; ask?: "after" | "inside"; stories?: number; questions?: number }[];
   measure?: ("recall" | "kl" | "attention" | "needles" | "bytes")[];
+  /** What else is measured: see the manual's page Expressions. */
+  expressions?: string[];
 }
 type SweepBudget = { ratio: number } | { tokens: number };
 /** Cells that differ in their seed alone, together; low and high: 95 %, bootstrap over stories. */
@@ -1345,6 +1358,8 @@ interface SweepRow {
   kl_mean?: number; kl_median?: number; kl_p99?: number; kl_answer?: number; dnll?: number; top1?: number;
   attention_kept?: number; needle_survival?: number; needle_answer?: number;
   rows_prompt?: number; rows_kept?: number; bytes_live?: number; bytes_reference?: number;
+  /** Means of the specification's expressions; null: known nowhere. */
+  expressions?: { [expression: string]: number | null };
   by_story?: [number, number][]; by_distance?: [number, number, number][];
   error?: { code: string; what: string; why: string; remedy: string };
 }

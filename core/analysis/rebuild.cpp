@@ -56,7 +56,7 @@ class ScratchRows : public RowDriver {
 
   LayerPass pass(CacheLayer layer, const RowsChunk& chunk) override {
     LayerPass one = fromRow(m_placed[groupOf(layer)], chunk.begin);
-    readFrom(one, scratch(layer));
+    readFrom(one, scratch(layer), scratch(layer).stats());
     return one;
   }
 

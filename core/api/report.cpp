@@ -1,9 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/api/report.h"
 
+#include <algorithm>
+
 #include "core/api/json_values.h"
 
 namespace kvlab {
+
+namespace {
+
+nlohmann::json runJson(const RingRun& run) { return {run.begin, run.count}; }
+
+std::string runText(const RingRun& run) { return std::to_string(run.count) + " at " + std::to_string(run.begin); }
+
+std::string layersText(CacheLayer first, std::int32_t layers) {
+  const std::string one = std::to_string(first.value());
+  return "layer " + one + (layers == 1 ? "" : " and " + std::to_string(layers - 1) + " more");
+}
+
+}  // namespace
+
+std::int64_t RingRead::rows() const {
+  std::int64_t rows = 0;
+  for (const RingRun& run : runs) rows += run.count;
+  return rows;
+}
+
+nlohmann::json toJson(const RingCommit& ring) {
+  nlohmann::json json = KV_MEMBERS(ring, layer, layers, length, offset, shift, pointer, filled);
+  json["write"] = runJson(ring.write);
+  return json;
+}
+
+nlohmann::json toJson(const RingRead& read) {
+  nlohmann::json json = KV_MEMBERS(read, layer, layers, pointer);
+  json["rows"] = read.rows();
+  json["ranges"] = nlohmann::json::array();
+  for (const RingRun& run : read.runs) json["ranges"].push_back(runJson(run));
+  return json;
+}
+
+std::string ringText(const RingCommit& ring) {
+  return layersText(ring.layer, ring.layers) + ": length " + std::to_string(ring.length) + ", offset " +
+      std::to_string(ring.offset) + ", shift " + std::to_string(ring.shift) + ", write " + runText(ring.write) +
+      ", pointer " + std::to_string(ring.pointer) + ", filled " + std::to_string(ring.filled);
+}
+
+std::string ringText(const RingRead& read) {
+  std::string out;
+  for (const RingRun& run : read.runs) out += (out.empty() ? " reads " : " and ") + runText(run);
+  return layersText(read.layer, read.layers) + ":" + out;
+}
 
 nlohmann::json toJson(const Event& event) {
   nlohmann::json json{{"name", event.name},
@@ -13,6 +60,8 @@ nlohmann::json toJson(const Event& event) {
                       {"bytes", event.bytes}};
   if (event.layer) json["layer"] = *event.layer;
   if (!event.detail.empty()) json["detail"] = event.detail;
+  if (event.rings && !event.rings->commits.empty()) json["rings"] = listJson(event.rings->commits);
+  if (event.rings && !event.rings->reads.empty()) json["reads"] = listJson(event.rings->reads);
   return json;
 }
 
@@ -44,6 +93,48 @@ nlohmann::json toJson(const Violation& violation) {
   return json;
 }
 
+void Conversions::add(const Conversions& from) {
+  if (from.scales > 0) {
+    const auto own = static_cast<double>(scales), other = static_cast<double>(from.scales);
+    scaleMin = scales > 0 ? std::min(scaleMin, from.scaleMin) : from.scaleMin;
+    scaleMax = std::max(scaleMax, from.scaleMax);
+    scaleMean = (scaleMean * own + from.scaleMean * other) / (own + other);
+  }
+  values += from.values;
+  nonFinite += from.nonFinite;
+  clipped += from.clipped;
+  atMax += from.atMax;
+  scales += from.scales;
+  floored += from.floored;
+}
+
+Conversions together(const std::vector<LayerConversions>& layers) {
+  Conversions all;
+  for (const LayerConversions& one : layers)
+    for (const Conversions* tensor : {&one.k, &one.v})
+      if (tensor->values > 0) all.add(*tensor);
+  return all;
+}
+
+std::string conversionsText(const Conversions& all) {
+  return std::to_string(all.atMax) + " of " + std::to_string(all.values) + " values at the limit, " +
+      std::to_string(all.nonFinite) + " not finite, scales " + numberWords(all.scaleMin) + " to " +
+      numberWords(all.scaleMax) + ", mean " + numberWords(all.scaleMean);
+}
+
+nlohmann::json toJson(const Conversions& conversions) {
+  nlohmann::json json = KV_MEMBERS(conversions, scales, nonFinite, clipped, atMax, floored);
+  json["scale"] = {{"min", conversions.scaleMin}, {"mean", conversions.scaleMean}, {"max", conversions.scaleMax}};
+  return json;
+}
+
+nlohmann::json toJson(const LayerConversions& one) {
+  nlohmann::json json{{"layer", one.layer}, {"k", toJson(one.k)}, {"v", toJson(one.v)}};
+  json["k"]["values"] = one.k.values;
+  json["v"]["values"] = one.v.values;
+  return json;
+}
+
 nlohmann::json toJson(const TickReport& report) {
   nlohmann::json json{{"ok", report.ok},
                       {"tick", report.tick},
@@ -52,6 +143,7 @@ nlohmann::json toJson(const TickReport& report) {
                       {"text", report.text},
                       {"actions", listJson(report.actions)},
                       {"left", nlohmann::json::array()},
+                      {"conversions", listJson(report.conversions)},
                       {"events", listJson(report.events)},
                       {"violations", listJson(report.violations)}};
   if (report.error) json["error"] = report.error->toJson();

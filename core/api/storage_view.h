@@ -3,6 +3,7 @@
 // bytes measured from the buffers, ring and pages. Values; any thread. semantics.md, section 7.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,6 +19,12 @@ enum class ReadPath : std::uint8_t {
   TwoSlices,  // two copies, always: from the head to the end of the ring, and from its start to the pointer
   Table,      // gathered and dequantised through the table of slots of the ring's phase
   Roll,       // whole blocks dequantised in the order of the slots, then rolled
+};
+
+/// Slots of a ring that lie one behind another.
+struct RingRun {
+  std::int32_t begin = 0, count = 0;
+  bool operator==(const RingRun&) const = default;
 };
 
 /// A ring of `capacity` slots that keeps the last `window` rows. The other slots are room for the pending
@@ -40,6 +47,11 @@ struct RingState {
   std::int32_t pointer() const { return capacity ? (head + filled) % capacity : 0; }
   std::int32_t len1() const { return capacity - head < filled ? capacity - head : filled; }  // rows up to the end
   std::int32_t len2() const { return filled - len1(); }                                      // rows from slot 0 on
+  /// Where its rows lie, the oldest first: from one slot on, and from slot 0 on behind the end.
+  std::array<RingRun, 2> runs() const {
+    if (rolled) return {RingRun{0, filled}, RingRun{}};
+    return {RingRun{head, len1()}, RingRun{0, len2()}};
+  }
   /// Slots of the whole blocks that `rows` rows from `slot` on around the end lie in.
   std::int32_t inBlocks(std::int32_t slot, std::int32_t rows) const {
     return std::min(capacity, (slot % block + rows + block - 1) / block * block);
@@ -62,7 +74,7 @@ struct BytesByKind {
 struct StorageView {
   std::string layout;          // as in the manifest, with parameters
   std::string k, v;            // storage types
-  std::int32_t poolSlots = 0;  // addresses; a page takes memory when a row is first written there
+  std::int32_t poolSlots = 0;  // addresses; on the processor a page takes memory when a row is first written there
   std::int32_t roomSlots = 0;  // these slots without those reserved for older states
   std::int32_t stride = 0;     // bytes of a row record
   std::int32_t rows = 0;       // resident

@@ -8,11 +8,14 @@
 namespace kvlab {
 namespace {
 
-/// True if rows lie one behind another in a ring.
-bool inRingOrder(std::span<const std::int32_t> slots, std::int32_t capacity) {
-  for (std::size_t i = 1; i < slots.size(); ++i)
-    if (slots[i] != (slots[i - 1] + 1) % capacity) return false;
-  return true;
+constexpr kernels::RowMove kNoMove{0, 0, 0};
+
+std::vector<RingRun> runsOf(std::span<const std::int32_t> slots) {
+  std::vector<RingRun> out;
+  for (const std::int32_t slot : slots)
+    if (!out.empty() && out.back().begin + out.back().count == slot) ++out.back().count;
+    else out.push_back({slot, 1});
+  return out;
 }
 
 }  // namespace
@@ -53,75 +56,120 @@ void Assemblies::joinMoves(Lists& lists) {
     else moves.push_back({lists.seen[i], to, 1});
     lists.seen[i] = to;
   }
-  while (lists.moves.size() < 2) lists.moves.push_back({0, 0, 0});
+  while (lists.moves.size() < 2) lists.moves.push_back(kNoMove);
 }
 
-Assembled Assemblies::make(const LayerGroup& group, const GroupPass& pass, std::int64_t begin, std::int64_t n,
-                           std::int64_t rows, const kernels::RowFormat& format, const RowTarget* targets,
-                           const std::int32_t* self, bool guarded) {
-  Assembled out;
-  if (group.read == ReadPath::InPlace) return out;
-  const ResidencyView& map = *group.map;
-  std::int32_t first = group.tailOnly ? pass.rowEnd[at(begin)] : map.first, last = first;
-  for (std::int64_t i = begin; i < begin + n; ++i) {
-    first = std::min(first, pass.rowBegin[at(i)]);
-    last = std::max(last, pass.rowEnd[at(i)]);
+/// The rows that queries of a chunk see.
+Assemblies::Span Assemblies::seenBy(const LayerGroup& group, const GroupPass& pass, const AssemblyChunk& chunk) {
+  const std::int32_t oldest = group.map->first;
+  Span span;
+  span.first = span.last = group.tailOnly ? pass.rowEnd[at(chunk.begin)] : oldest;
+  for (std::int64_t i = chunk.begin; i < chunk.begin + chunk.n; ++i) {
+    span.first = std::min(span.first, pass.rowBegin[at(i)]);
+    span.last = std::max(span.last, pass.rowEnd[at(i)]);
   }
   // A long prompt has overwritten rows that none of its later queries attends to.
-  first = std::max({first, map.first, last - group.ring->capacity});
-  last = std::max(first, last);  // queries whose rows the window has left behind see none
-  Lists& lists = m_lists.emplace_back();
-  for (std::int32_t i = first; i < last; ++i) {
-    lists.seen.push_back(map.slotOf[at(i)].value());
-    lists.seenTags.push_back(static_cast<std::uint64_t>(map.ledger[at(i)].value()));
-  }
-  const std::int32_t inMap = last - first;
-  const bool rolls = group.read == ReadPath::Roll && inMap > 0 && inRingOrder(lists.seen, group.ring->capacity);
-  const std::int32_t ahead = rolls ? lists.seen.front() % group.ring->block : 0;  // place of the oldest row
-  lists.slots.assign(at(rows), 0);
-  for (std::int32_t i = 0; i < inMap; ++i) lists.slots[at(first + i)] = (ahead + i) % group.ring->capacity;
-  std::int32_t place = rolls ? group.ring->inBlocks(lists.seen.front(), inMap) : inMap;
-  for (std::int64_t i = 0; self && i < n; ++i) {
-    lists.self.push_back(self[i] < 0 ? -1 : place++);
-    if (self[i] < 0) continue;
-    lists.seen.push_back(self[i]);
-    lists.seenTags.push_back(static_cast<std::uint64_t>(targets[i].id.value()));
-  }
-  out.slots = m_staging.in(lists.slots);
-  out.self = lists.self.empty() ? nullptr : m_staging.in(lists.self);
+  span.first = std::max({span.first, oldest, span.last - group.ring->capacity});
+  span.last = std::max(span.first, span.last);  // queries whose rows the window has left behind see none
+  return span;
+}
+
+Assembled Assemblies::make(std::size_t number, const LayerGroup& group, const GroupPass& pass,
+                           const kernels::RowFormat& format, const AssemblyChunk& chunk) {
+  Assembled out;
+  if (group.read == ReadPath::InPlace) return out;
   out.format = format;
-  if (group.read == ReadPath::TwoSlices) {
-    joinMoves(lists);
-    out.moves = m_staging.in(lists.moves);
-    out.nMoves = static_cast<std::int64_t>(lists.moves.size());
-    out.rows = rows + n;
-  } else {
-    if (rolls) rollBlocks(lists, *group.ring, inMap);
-    else takeInOrder(lists);
-    dequantise(out, lists, group);
-  }
-  out.records = m_staging.temporary<std::uint8_t>(at(place) * at(kernels::rowLayout(out.format).stride));
-  if (!guarded) return out;
-  out.seen = m_staging.in(lists.seen);
-  out.seenTags = m_staging.in(lists.seenTags);
-  out.nSeen = static_cast<std::int64_t>(lists.seen.size());
-  out.verdicts = m_staging.temporary<std::uint8_t>(lists.seen.size());
+  const Span span = seenBy(group, pass, chunk);
+  // An edit that waits puts rows elsewhere; so does damage.
+  const bool ordered = m_reads.inOrder(number, *group.map, span.first, span.last, group.ring->capacity);
+  out.held = ordered && !chunk.self && !chunk.bent && group.read != ReadPath::Roll;
+  if (out.held) takeHeld(out, group, span, chunk);
+  else takeListed(out, group, span, ordered && group.read == ReadPath::Roll, chunk);
+  if (chunk.guarded) out.verdicts = m_staging.temporary<std::uint8_t>(at(out.nSeen));
   return out;
 }
 
-/// Through a table that is held, where one lists just these rows.
-void Assemblies::dequantise(Assembled& out, const Lists& lists, const LayerGroup& group) {
-  std::span<const std::int32_t> from = lists.from;
-  if (group.tables && !from.empty() && from.size() <= at(group.ring->capacity))
-    if (const auto held = group.tables->rows(from.front(), from.size()); std::ranges::equal(held, from)) from = held;
-  const std::size_t values = from.size() * at(std::int64_t{out.format.kvHeads} * out.format.headDim);
+/// Nothing is listed: the oldest row's slot chooses a stretch of the table, or the two pieces of the window.
+void Assemblies::takeHeld(Assembled& out, const LayerGroup& group, Span span, const AssemblyChunk& chunk) {
+  const std::int32_t rows = span.rows(), head = group.map->slotOf[at(span.first)].value();
+  out.slots = m_reads.placesFrom(m_backend, m_staging, span.first, span.last, chunk.rows);
+  const std::int32_t* const places = m_reads.places(m_backend, rows);
+  const std::int32_t* seen = places;
+  Lists& lists = m_lists.emplace_back();
+  const std::int32_t ahead = std::min(rows, group.ring->capacity - head);
+  m_runs = {{head, ahead}, {0, rows - ahead}};
+  if (group.read == ReadPath::TwoSlices) {
+    lists.moves = {{head, 0, ahead}, rows > ahead ? kernels::RowMove{0, ahead, rows - ahead} : kNoMove};
+    takeMoves(out, lists, rows);
+  } else {
+    const RingReads::Rows held = m_reads.rows(m_backend, m_staging, group.tables, head, rows);
+    dequantise(out, {rows, seen = held.slots, places, held.tags});
+  }
+  makeRoom(out);
+  if (!chunk.guarded) return;
+  for (const LedgerId id : group.map->ledger.span().subspan(at(span.first), at(rows)))
+    lists.seenTags.push_back(static_cast<std::uint64_t>(id.value()));
+  out.seen = seen;
+  out.seenTags = m_staging.in(lists.seenTags);
+  out.nSeen = rows;
+}
+
+void Assemblies::takeListed(Assembled& out, const LayerGroup& group, Span span, bool rolls,
+                            const AssemblyChunk& chunk) {
+  const ResidencyView& map = *group.map;
+  Lists& lists = m_lists.emplace_back();
+  for (std::int32_t i = span.first; i < span.last; ++i) {
+    lists.seen.push_back(map.slotOf[at(i)].value());
+    lists.seenTags.push_back(static_cast<std::uint64_t>(map.ledger[at(i)].value()));
+  }
+  const std::int32_t ahead = rolls ? lists.seen.front() % group.ring->block : 0;  // place of the oldest row
+  lists.slots.assign(at(chunk.rows), 0);
+  for (std::int32_t i = 0; i < span.rows(); ++i) lists.slots[at(span.first + i)] = (ahead + i) % group.ring->capacity;
+  std::int32_t place = rolls ? group.ring->inBlocks(lists.seen.front(), span.rows()) : span.rows();
+  for (std::int64_t i = 0; chunk.self && i < chunk.n; ++i) {
+    lists.self.push_back(chunk.self[i] < 0 ? -1 : place++);
+    if (chunk.self[i] < 0) continue;
+    lists.seen.push_back(chunk.self[i]);
+    lists.seenTags.push_back(static_cast<std::uint64_t>(chunk.targets[i].id.value()));
+  }
+  m_runs = runsOf(lists.seen);
+  out.slots = m_staging.in(lists.slots);
+  out.self = lists.self.empty() ? nullptr : m_staging.in(lists.self);
+  if (group.read == ReadPath::TwoSlices) {
+    joinMoves(lists);
+    takeMoves(out, lists, place);
+  } else {
+    if (rolls) rollBlocks(lists, *group.ring, span.rows());
+    else takeInOrder(lists);
+    dequantise(out, {place, m_staging.in(lists.from), m_staging.in(lists.to), m_staging.in(lists.tags)});
+  }
+  makeRoom(out);
+  if (!chunk.guarded) return;
+  out.seen = m_staging.in(lists.seen);
+  out.seenTags = m_staging.in(lists.seenTags);
+  out.nSeen = static_cast<std::int64_t>(lists.seen.size());
+}
+
+/// Whole records.
+void Assemblies::takeMoves(Assembled& out, const Lists& lists, std::int64_t rows) {
+  out.moves = m_staging.in(lists.moves);
+  out.nMoves = std::ssize(lists.moves);
+  out.rows = rows;
+}
+
+void Assemblies::dequantise(Assembled& out, const Values& values) {
+  const std::size_t count = at(values.rows * out.format.kvHeads * out.format.headDim);
   out.format.k = out.format.v = kernels::DType::f32;
-  out.from = m_staging.in(from);
-  out.to = m_staging.in(lists.to);
-  out.tags = m_staging.in(lists.tags);
-  out.rows = static_cast<std::int64_t>(from.size());
-  out.k = m_staging.temporary<float>(values);
-  out.v = m_staging.temporary<float>(values);
+  out.from = values.from;
+  out.to = values.to;
+  out.tags = values.tags;
+  out.rows = values.rows;
+  out.k = m_staging.temporary<float>(count);
+  out.v = m_staging.temporary<float>(count);
+}
+
+void Assemblies::makeRoom(Assembled& out) {
+  out.records = m_staging.temporary<std::uint8_t>(at(out.rows) * at(kernels::rowLayout(out.format).stride));
 }
 
 std::int64_t Assemblies::wrong() const { return std::accumulate(m_wrong.begin(), m_wrong.end(), std::int64_t{0}); }

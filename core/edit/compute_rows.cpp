@@ -22,7 +22,7 @@ class StoredRows : public RowDriver {
         m_store(store),
         m_job(job),
         m_bug(job.write ? faults.bug() : nullptr),
-        m_assemblies(m_staging) {
+        m_assemblies(transformer.backend(), m_staging, store.ringReads()) {
     m_rows = job.rows;
     extendSums(job.contextSums, job.context.size(), [&](std::size_t i) { return idWord(job.context[i]); });
     std::int64_t reach = 0;
@@ -51,6 +51,7 @@ class StoredRows : public RowDriver {
 
   Result<RowsResult> run(const Progress& progress) {
     RowsBrought brought = KV_TRY(byRows(progress));
+    if (m_job.write) settleCounts(m_store, std::vector<std::int64_t>(m_job.groupOf.size(), count()));
     if (m_assemblies.wrong() > 0)
       return Error("guard", "the forward pass was refused",
                    std::to_string(m_assemblies.wrong()) + " rows of an assembled window are not the rows of the map",
@@ -61,6 +62,7 @@ class StoredRows : public RowDriver {
           m_bug->written({m_store.pool(layer), std::span(m_slots).subspan(m_writeAt[at(layer)], m_rows.size()),
                           static_cast<std::int32_t>(m_job.context.size())});
     RowsResult out{std::move(brought), provenance()};
+    out.reads = std::move(m_reads);
     for (const CacheLayer layer : m_job.cacheLayers()) {
       if (out.attention) out.attention->maps.push_back(m_job.groups[groupOf(layer)].map);
       if (m_job.write) out.bytes += count() * m_store.pool(layer).stride();
@@ -113,6 +115,10 @@ class StoredRows : public RowDriver {
     LayerPass one = fromRow(m_placed[at(layer)], chunk.begin);
     one.rowsSeen = group.rowEnd[at(chunk.begin + chunk.n - 1)] - group.rowBegin[at(chunk.begin)];
     one.assembled = m_assembled[at(layer)];
+    if (one.assembled.records) {
+      CopyCounts& copies = m_store.ringReads().counts(layer);
+      ++(one.assembled.held ? copies.held : copies.listed);
+    }
     if (one.assembled.verdicts) one.wrong = m_assemblies.counter();
     if (m_bug && m_bug->pass) bend(layer, chunk, one);
     return one;
@@ -183,6 +189,7 @@ class StoredRows : public RowDriver {
   /// Uploads all lists that ops read, once for all chunks and layers.
   void place() {
     listSlots();
+    if (m_job.write) placeCounters(m_store);
     std::vector<LayerPass> groups;
     for (std::size_t g = 0; g < m_groups.size(); ++g) {
       const ResidencyView& map = *m_job.groups[g].map;
@@ -192,7 +199,7 @@ class StoredRows : public RowDriver {
     const std::int32_t* slots = m_staging.in(m_slots);
     for (const CacheLayer layer : m_job.cacheLayers()) {
       LayerPass& pass = m_placed.emplace_back(groups[groupOf(layer)]);
-      readFrom(pass, m_store.pool(layer));
+      readFrom(pass, m_store.pool(layer), countersOf(layer, m_store.pool(layer)));
       if (m_writeAt[at(layer)] != kNowhere) pass.write = slots + m_writeAt[at(layer)];
       if (m_selfAt[at(layer)] != kNowhere) pass.selfSlot = slots + m_selfAt[at(layer)];
     }
@@ -201,19 +208,30 @@ class StoredRows : public RowDriver {
   /// Plans the copies that layers read instead of their pools; layers of a group share the lists.
   void assemble(const RowsChunk& chunk) {
     m_assembled.clear();
+    m_reads.clear();
     std::vector<std::optional<CacheLayer>> leaders(m_job.groups.size());
+    std::vector<std::size_t> readOf(m_job.groups.size());  // place of the group's newest read
     for (const CacheLayer layer : m_job.cacheLayers()) {
       const std::size_t g = groupOf(layer), self = m_selfAt[at(layer)];
       const kernels::RowFormat& format = m_store.pool(layer).format();
       if (leaders[g] && m_store.pool(*leaders[g]).format() == format) {
         m_assembled.push_back(m_assembled[at(*leaders[g])]);
+        if (m_assembled.back().records) ++m_reads[readOf[g]].layers;
         continue;
       }
       leaders[g] = layer;
       m_assembled.push_back(
-          m_assemblies.make(m_job.groups[g], m_groups[g], chunk.begin, chunk.n, roomFor(m_placed[at(layer)].rows),
-                            format, m_job.rows.data() + chunk.begin,
-                            self == kNowhere ? nullptr : m_slots.data() + self + at(chunk.begin), m_job.guards));
+          m_assemblies.make(g, m_job.groups[g], m_groups[g], format,
+                            {.begin = chunk.begin,
+                             .n = chunk.n,
+                             .rows = roomFor(m_placed[at(layer)].rows),
+                             .targets = m_job.rows.data() + chunk.begin,
+                             .self = self == kNowhere ? nullptr : m_slots.data() + self + at(chunk.begin),
+                             .guarded = m_job.guards,
+                             .bent = m_bug && m_bug->pass}));
+      if (!m_assembled.back().records) continue;
+      readOf[g] = m_reads.size();
+      m_reads.push_back({.layer = layer, .pointer = m_job.groups[g].ring->pointer(), .runs = m_assemblies.runs()});
     }
   }
 
@@ -252,6 +270,7 @@ class StoredRows : public RowDriver {
   std::vector<std::size_t> m_selfAt;   // [cache layers] start of the slot list of rows that the map lacks, or kNowhere
   std::vector<LayerPass> m_placed;     // [cache layers] arguments for all rows
   std::vector<Assembled> m_assembled;  // [cache layers] copies for the current chunk
+  std::vector<RingRead> m_reads;       // the same, for events
 };
 
 }  // namespace

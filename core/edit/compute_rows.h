@@ -35,6 +35,7 @@ struct RowsJob {
 struct RowsResult : RowsBrought {
   std::vector<std::vector<Provenance>> provenance = {};  // [groups][rows]
   std::int64_t bytes = 0;                                // bytes of K/V written
+  std::vector<RingRead> reads = {};                      // copies for the last rows, one for each group of layers
 };
 
 /// What the last queries of a context have seen: receivedPerHead and moments.

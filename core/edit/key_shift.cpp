@@ -87,6 +87,7 @@ std::vector<double> turn(const Turns& turns, std::int64_t begin, std::int64_t n,
   const std::int32_t* placed = staging.in(slots);
   ops.gatherRows(backend.context(), {pool.data(), format, placed, n, k, v});
   ops.rope(backend.context(), {k, staging.in(rows), staging.in(table.values()), n, format.kvHeads, format.headDim, 0});
+  kernels::WriteRowsStats counted;
   ops.writeRows(backend.context(),
                 {.pool = pool.data(),
                  .fmt = format,
@@ -95,8 +96,9 @@ std::vector<double> turn(const Turns& turns, std::int64_t begin, std::int64_t n,
                  .tags = staging.in(tags),
                  .slots = placed,
                  .n = n,
-                 .stats = pool.stats()});
+                 .stats = pool.stats() ? staging.inOut(&counted, 1) : nullptr});
   staging.finish();
+  pool.settleCounts(n, counted);
   std::vector<double> errors;
   if (!measure) return errors;
   pool.gather(slots, stored.data(), nullptr);

@@ -20,10 +20,21 @@ constexpr std::int64_t kScoredRows = 64;  // rows whose logits stand in memory a
 }  // namespace
 
 /// Sets pool, format and the counters of writes.
-void RowDriver::readFrom(LayerPass& pass, const RowPool& pool) {
+void RowDriver::readFrom(LayerPass& pass, const RowPool& pool, kernels::WriteRowsStats* stats) {
   pass.pool = pool.data();
   pass.format = pool.format();
-  pass.stats = pool.stats();
+  pass.stats = stats;
+}
+
+void RowDriver::placeCounters(const CacheStore& store) {
+  if (!std::ranges::any_of(store.layers(), [&](CacheLayer layer) { return store.pool(layer).stats(); })) return;
+  m_counted.resize(store.layers().size());
+  m_counters = m_staging.inOut(m_counted.data(), m_counted.size());
+}
+
+void RowDriver::settleCounts(CacheStore& store, std::span<const std::int64_t> rows) const {
+  for (std::size_t layer = 0; layer < m_counted.size(); ++layer)
+    store.pool(CacheLayer(static_cast<std::int32_t>(layer))).settleCounts(rows[layer], m_counted[layer]);
 }
 
 /// Arguments for the queries of all rows over a list of stored rows. `group` must outlive the pass.
@@ -266,9 +277,9 @@ std::string RowDriver::keyOf(const WholePass& whole) {
     for (int stage = 0; stage < kernels::kGateStages; ++stage) add(a->w[stage].data, a->b[stage]);
   }
   for (const LayerPass& p : whole.passes)
-    add(p.pool, p.slots, p.phases, p.rows, p.phase, p.write, p.tags, p.rowBegin, p.rowEnd, p.selfSlot, p.mass, p.wrong,
-        p.assembled.records, p.assembled.slots, p.assembled.moves, p.assembled.nMoves, p.assembled.from,
-        p.assembled.rows, p.assembled.self, p.assembled.seen, p.assembled.nSeen);
+    add(p.pool, p.slots, p.phases, p.rows, p.phase, p.write, p.tags, p.stats, p.rowBegin, p.rowEnd, p.selfSlot, p.mass,
+        p.wrong, p.assembled.records, p.assembled.slots, p.assembled.moves, p.assembled.nMoves, p.assembled.from,
+        p.assembled.rows, p.assembled.to, p.assembled.tags, p.assembled.self, p.assembled.seen, p.assembled.nSeen);
   return key;
 }
 

@@ -96,7 +96,16 @@ class RowDriver {
   LayerPass placed(const GroupPass& group, const std::int32_t* slots, const std::int32_t* phases, std::size_t rows);
   /// The same arguments from row `begin` on.
   static LayerPass fromRow(LayerPass pass, std::int64_t begin);
-  static void readFrom(LayerPass& pass, const RowPool& pool);
+  /// stats: counters of what the pass writes there, or null.
+  static void readFrom(LayerPass& pass, const RowPool& pool, kernels::WriteRowsStats* stats);
+  /// Counters for all pools of a store at one place, so that they come and go together; call it before countersOf().
+  void placeCounters(const CacheStore& store);
+  /// Null where a pool's types have no scales, or nothing is counted.
+  kernels::WriteRowsStats* countersOf(CacheLayer layer, const RowPool& pool) const {
+    return m_counters && pool.stats() ? m_counters + at(layer) : nullptr;
+  }
+  /// Gives the counts to the pools, behind the pass. rows: [cache layers] that it wrote.
+  void settleCounts(CacheStore& store, std::span<const std::int64_t> rows) const;
 
   Transformer& m_transformer;
   kernels::Staging m_staging;
@@ -128,6 +137,8 @@ class RowDriver {
   float *m_x = nullptr, *m_logits = nullptr;         // [chunk or rows, hidden], [vocab] or null
   std::vector<kernels::AttentionOut> m_placed;       // [cache layers] lists that already have room
   float *m_gateKeys = nullptr, *m_scores = nullptr;  // see placeGates(); or null
+  std::vector<kernels::WriteRowsStats> m_counted;    // [cache layers of the store] or empty
+  kernels::WriteRowsStats* m_counters = nullptr;     // the same for ops
   RowsBrought m_out;
 };
 

@@ -2,7 +2,9 @@
 // Records the steps of one tick as nested events with durations and bytes. Owned by the tick;
 // engine thread.
 #pragma once
+#include <algorithm>
 #include <chrono>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -33,6 +35,17 @@ class Trace {
     }
     void bytes(std::int64_t n) { m_trace.m_events[m_index].bytes += n; }
     void detail(std::string text) { m_trace.m_events[m_index].detail = std::move(text); }
+    /// They also stand in the detail.
+    void rings(RingEvent rings) {
+      Event& event = m_trace.m_events[m_index];
+      const auto tell = [&event](const auto& one) {
+        event.detail += (event.detail.empty() ? "" : "; ") + ringText(one);
+      };
+      std::for_each(rings.commits.begin(), rings.commits.end(), tell);
+      std::for_each(rings.reads.begin(), rings.reads.end(), tell);
+      if (!rings.commits.empty() || !rings.reads.empty())
+        event.rings = std::make_shared<const RingEvent>(std::move(rings));
+    }
 
    private:
     Trace& m_trace;

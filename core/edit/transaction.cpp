@@ -10,6 +10,7 @@
 #include "core/edit/group_pass.h"
 #include "core/edit/key_shift.h"
 #include "core/edit/recompute.h"
+#include "core/layout/ring_report.h"
 #include "core/state/cache_store.h"
 
 namespace kvlab {
@@ -169,8 +170,12 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
     m_layouts.release(m_store, work.unused, work.added);
     Result<std::int64_t> bytes =
         m_layouts.settle(work.state, appended, rows, work.added, work.freed, context, rules.toFront);
-    if (bytes) scope.bytes(moved += *bytes);
-    else done = bytes.error();
+    if (bytes) {
+      scope.bytes(moved += *bytes);
+      scope.rings({.commits = ringCommits(before, work.state)});
+    } else {
+      done = bytes.error();
+    }
   }
   KV_TRY(done);
   std::vector<Evict> left =
@@ -331,6 +336,7 @@ Status Transaction::computeJob(Work& work, RowsJob job, const Progress& progress
   const bool newest = rows.back().position + 1 == work.plan.lengthAfter && job.wanted.logits;
   RowsResult result = KV_TRY(computeRows(*m_transformer, m_store, m_faults, std::move(job), progress));
   scope.bytes(result.bytes);
+  scope.rings({.reads = std::move(result.reads)});
   for (std::size_t g = 0; g < work.state.groups.size(); ++g) {
     std::vector<Provenance> old;
     for (std::size_t i = 0; i < rows.size(); ++i) {

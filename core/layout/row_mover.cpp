@@ -92,8 +92,7 @@ Result<std::int64_t> ReadyMoves::run() {
   m_pool->move(m_side, m_back);
   KV_TRY(backendStatus(m_pool->backend(), "moving rows"));
   std::int64_t rows = 0;
-  for (const std::vector<RowMove>* moves : {&m_out, &m_moves, &m_back})
-    for (const RowMove& m : *moves) rows += m.count;
+  for (const std::vector<RowMove>* moves : {&m_out, &m_moves, &m_back}) rows += kernels::rowsOf(*moves);
   return 2 * rows * m_pool->stride();
 }
 

@@ -38,6 +38,13 @@ void tellDamage(std::vector<Violation> found, TickReport& report) {
     }
 }
 
+/// The last pass says what became of the values that the tick converted.
+void tellConversions(TickReport& report) {
+  const Conversions all = together(report.conversions);
+  const auto pass = std::ranges::find(report.events.rbegin(), report.events.rend(), "compute_rows", &Event::name);
+  if (all.values > 0 && pass != report.events.rend()) pass->detail += "; " + conversionsText(all);
+}
+
 void begin(OpenTick& tick, const Session& session, TickWish wish, std::vector<Action> rest) {
   tick.rest = std::move(rest);
   tick.report.tick = Tick(session.state().tick.value() + 1);
@@ -162,6 +169,7 @@ TickReport Session::begun(TickWish wish, const StageStop& stops) {
   auto tick =
       std::make_unique<OpenTick>([this](Trace& trace) { return callContext(trace); }, m_revisers, wantsAllAttention());
   begin(*tick, *this, std::move(wish), std::move(rest));
+  m_parts.store.takeConversions();  // of other commands
   return goOn(std::move(tick), stops);
 }
 
@@ -218,6 +226,7 @@ void Session::reopen(Reopening back) {
       std::make_unique<OpenTick>([this](Trace& trace) { return callContext(trace); }, m_revisers, wantsAllAttention());
   tick->stopped = true;
   begin(*tick, *this, std::move(back.wish), std::move(back.rest));
+  m_parts.store.takeConversions();
   while (placeOf(*tick) != back.place)
     if (advance(*tick, true)) return;
   stay(std::move(tick));
@@ -401,6 +410,8 @@ TickReport Session::finish(TickReport report, Trace& trace) {
   for (const TokenId token : report.block) report.text += model().tokenizer().tokenText(token);
   takeOps(trace);
   report.events = trace.take();
+  report.conversions = m_parts.store.takeConversions();
+  tellConversions(report);
   m_health.report = std::make_shared<const TickReport>(report);
   if (report.ok || report.token) m_history.setReport(m_health.report);
   publish();

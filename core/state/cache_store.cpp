@@ -49,6 +49,21 @@ Result<CacheStore> CacheStore::create(kernels::Backend& backend, int layers, con
   return create(backend, std::move(pools));
 }
 
+std::vector<LayerConversions> CacheStore::takeConversions() {
+  std::vector<LayerConversions> out;
+  for (const CacheLayer layer : layers()) {
+    if (!pool(layer).stats()) continue;
+    const CountedRows counted = pool(layer).takeCounts();
+    const auto valuesOf = [&](kernels::DType type) {
+      return kernels::dtypeHasScale(type) ? counted.rows * pool(layer).width() : 0;
+    };
+    const kernels::RowFormat& format = pool(layer).format();
+    out.push_back({layer, conversionsOf(counted.stats.k, valuesOf(format.k)),
+                   conversionsOf(counted.stats.v, valuesOf(format.v))});
+  }
+  return out;
+}
+
 std::int32_t CacheStore::available(Placing placing) const {
   std::int32_t least = std::numeric_limits<std::int32_t>::max();
   for (const auto& slots : m_slots) least = std::min(least, slots->available(placing));

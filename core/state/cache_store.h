@@ -10,6 +10,7 @@
 #include "core/state/commit_deeds.h"
 #include "core/state/fault_door.h"
 #include "core/state/map_mirror.h"
+#include "core/state/ring_reads.h"
 #include "core/state/row_log.h"
 #include "core/state/row_pool.h"
 #include "core/state/slot_allocator.h"
@@ -46,6 +47,13 @@ class CacheStore {
   MapMirror::View mirrored(std::size_t group, const ResidencyView& map) {
     return m_mirror.update(*m_backend, group, plain(map.slotOf.span()), map.phases.span(), m_mapRoom);
   }
+
+  /// What copies of rings are made from.
+  RingReads& ringReads() { return m_ringReads; }
+  const RingReads& ringReads() const { return m_ringReads; }
+
+  /// Conversions of rows since the last call, of layers whose types have scales.
+  std::vector<LayerConversions> takeConversions();
 
   /// Free slots of the layer that has the fewest.
   std::int32_t available(Placing placing = Placing::Scratch) const;
@@ -84,6 +92,7 @@ class CacheStore {
   std::vector<std::unique_ptr<SlotAllocator>> m_slots;
   std::int64_t m_mapRoom = 0;  // expected size of maps
   MapMirror m_mirror;
+  RingReads m_ringReads;
   RowLog m_log;
   CommitDeeds m_deeds;
 };

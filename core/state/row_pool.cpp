@@ -17,6 +17,18 @@ std::int64_t count(std::span<const std::int32_t> slots) { return static_cast<std
 
 }  // namespace
 
+Conversions conversionsOf(const kernels::TensorStats& stats, std::int64_t values) {
+  return {values,
+          stats.nonFinite,
+          stats.clipped,
+          stats.atMax,
+          stats.scales,
+          stats.floored,
+          stats.scales > 0 ? stats.scaleMin : 0,
+          stats.meanScale(),
+          stats.scaleMax};
+}
+
 Result<RowPool> RowPool::create(kernels::Backend& backend, const kernels::RowFormat& format, std::int32_t slots) {
   RowPool pool(backend, format, slots);
   KV_TRY(pool.reserve());
@@ -48,12 +60,20 @@ kernels::PageUse RowPool::memory() const {
   return m_records.pages().value_or(kernels::PageUse{.own = m_records.size()});
 }
 
+void RowPool::settleCounts(std::int64_t rows, const kernels::WriteRowsStats& counted) {
+  if (!stats()) return;
+  m_settled.add(counted);
+  m_fresh.stats.add(counted);
+  m_fresh.rows += rows;
+}
+
 kernels::WriteRowsStats RowPool::counts() const {
   kernels::WriteRowsStats counts;
   if (!stats()) return counts;
   Staging staging(*m_backend);
   staging.bring(&counts, stats(), 1);
   staging.finish();
+  counts.add(m_settled);
   return counts;
 }
 
@@ -68,6 +88,7 @@ void RowPool::gather(std::span<const std::int32_t> slots, float* k, float* v) co
 void RowPool::write(std::span<const std::int32_t> slots, const float* k, const float* v, const std::uint64_t* tags) {
   Staging staging(*m_backend);
   const std::size_t values = slots.size() * at(width());
+  kernels::WriteRowsStats counted;
   ops().writeRows(m_backend->context(),
                   {.pool = data(),
                    .fmt = m_format,
@@ -76,8 +97,9 @@ void RowPool::write(std::span<const std::int32_t> slots, const float* k, const f
                    .tags = staging.in(std::span(tags, slots.size())),
                    .slots = staging.in(slots),
                    .n = count(slots),
-                   .stats = stats()});
+                   .stats = stats() ? staging.inOut(&counted, 1) : nullptr});
   staging.finish();
+  settleCounts(count(slots), counted);
 }
 
 void RowPool::readTags(std::span<const std::int32_t> slots, std::uint64_t* tags, std::uint64_t* checksums) const {
@@ -90,10 +112,9 @@ void RowPool::readTags(std::span<const std::int32_t> slots, std::uint64_t* tags,
 
 void RowPool::move(const RowPool& from, std::span<const kernels::RowMove> moves) {
   if (moves.empty()) return;
-  std::int64_t rows = 0;
-  for (const kernels::RowMove& m : moves) rows += m.count;
   Staging staging(*m_backend);
-  ops().moveRows(m_backend->context(), {from.data(), data(), m_format, staging.in(moves), std::ssize(moves), rows});
+  ops().moveRows(m_backend->context(),
+                 {from.data(), data(), m_format, staging.in(moves), std::ssize(moves), kernels::rowsOf(moves)});
   staging.finish();
 }
 

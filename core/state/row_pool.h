@@ -4,10 +4,12 @@
 // thread only.
 #pragma once
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/api/error.h"
 #include "core/api/ids.h"
+#include "core/api/report.h"
 #include "kernels/backend/array.h"
 #include "kernels/row_format.h"
 
@@ -18,6 +20,15 @@ inline std::span<const std::int32_t> plain(std::span<const Slot> slots) {
   static_assert(sizeof(Slot) == sizeof(std::int32_t));
   return {reinterpret_cast<const std::int32_t*>(slots.data()), slots.size()};
 }
+
+/// What was counted while so many values were converted.
+Conversions conversionsOf(const kernels::TensorStats& stats, std::int64_t values);
+
+/// Rows that were converted, and what was counted meanwhile.
+struct CountedRows {
+  std::int64_t rows = 0;
+  kernels::WriteRowsStats stats = {};
+};
 
 class RowPool {
  public:
@@ -34,9 +45,14 @@ class RowPool {
   std::int32_t slots() const { return m_slots; }
   std::int64_t bytes() const { return m_records.size(); }  // reserved bytes
   std::int64_t width() const { return std::int64_t{m_format.kvHeads} * m_format.headDim; }
-  /// Counters of conversions since the pool was made, which ops update; null for types without scales.
+  /// Counters of conversions, for ops to update; null for types without scales. Passes over a session's pools bring
+  /// counters of their own and settle them here, so that those of a tick can be told from those before.
   kernels::WriteRowsStats* stats() const { return m_stats.data(); }
+  void settleCounts(std::int64_t rows, const kernels::WriteRowsStats& counted);
+  /// Conversions since the pool was made.
   kernels::WriteRowsStats counts() const;
+  /// Conversions since the last call. Costs nothing.
+  CountedRows takeCounts() { return std::exchange(m_fresh, {}); }
   kernels::PoolView view() const { return {data(), m_format}; }
   /// Memory that the records take; if pages are not counted, the reserved memory.
   kernels::PageUse memory() const;
@@ -65,6 +81,8 @@ class RowPool {
   kernels::Backend* m_backend = nullptr;
   kernels::Array<std::uint8_t> m_records;
   kernels::Array<kernels::WriteRowsStats> m_stats;
+  kernels::WriteRowsStats m_settled;
+  CountedRows m_fresh;
   kernels::RowFormat m_format;
   std::int64_t m_stride = 0;
   std::int32_t m_slots = 0;

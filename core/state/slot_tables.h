@@ -18,6 +18,9 @@ class SlotTables {
     for (std::int32_t i = 0; i < 2 * slots; ++i) m_laps.push_back(i % slots);
   }
 
+  std::int32_t slots() const { return m_slots; }
+  /// [2 slots] all tables; each is a stretch of it.
+  std::span<const std::int32_t> laps() const { return m_laps; }
   std::int32_t phases() const { return m_slots / m_block; }
   std::int32_t phaseOf(std::int32_t slot) const { return slot / m_block; }
   /// [slots + block]: the slots of a lap and of one block more, for rows that begin inside a block.

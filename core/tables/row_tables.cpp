@@ -79,8 +79,8 @@ Status ledgerRow(const Session& session, LedgerId id, std::optional<std::size_t>
   const LedgerRow& row = state.ledger[id];
   out.add({id.value(), name(row.kind), row.token.value(), out.wants("text") ? json(textOf(session, id)) : json(),
            name(row.source), name(row.state), row.pinned, position ? state.brightness[*position] : row.brightness,
-           row.born.value(), row.changed.value(), position ? json(*position) : json(), ledgerList(row.parents),
-           ledgerList(row.children)},
+           row.born.value(), row.changed.value(), position ? json(*position) : json(), finite(row.surprise),
+           ledgerList(row.parents), ledgerList(row.children)},
           id);
   return ok();
 }
@@ -145,6 +145,7 @@ std::span<const TableSource> rowTables() {
          {"bornTick", Integer, "tick in which it came"},
          {"changedTick", Integer, "tick in which its state changed last"},
          {"position", Integer, "place in the context; null where it is not in it"},
+         {"surprise", Number, "negative log-likelihood of a scored token when it came, nats"},
          {"parents", Value, "ids in whose place it stands"},
          {"children", Value, "ids that stand in its place"}},
         "The tokens that the session has had: all, one, or those of the context in its order.",

@@ -14,6 +14,12 @@ namespace kvlab {
 namespace {
 
 using nlohmann::json;
+json runsOf(std::span<const RingRun> runs) {
+  json out = json::array();
+  for (const RingRun& run : runs) out.push_back({run.begin, run.count});
+  return out;
+}
+
 /// pending: the map with the rows of an open block.
 json ringOf(const StorageView& view, const ResidencyView& pending) {
   const RingState& r = *view.ring;
@@ -23,8 +29,9 @@ json ringOf(const StorageView& view, const ResidencyView& pending) {
               {"pointer", r.pointer()},
               {"phase", r.phase()},
               {"baseTick", r.baseTick.value()},
-              {"len1", r.rolled ? r.filled : r.len1()},
-              {"len2", r.rolled ? 0 : r.len2()},
+              {"len1", r.runs()[0].count},
+              {"len2", r.runs()[1].count},
+              {"slots", runsOf(r.runs())},
               {"write", {r.writeBegin, r.writeCount}},
               {"first", view.first},
               {"views", {{"committed", committed}, {"committed_plus_pending", {pending.first, pending.size()}}}}});
@@ -40,11 +47,7 @@ Result<json> ring(const Session& session, VerbArgs& in) {
 }
 
 /// Counts from converting one tensor to its storage type since the pool was made.
-json countsOf(const kernels::TensorStats& stats) {
-  json out = KV_MEMBERS(stats, scales, nonFinite, clipped, atMax, floored);
-  out["scale"] = {{"min", stats.scales > 0 ? stats.scaleMin : 0}, {"mean", stats.meanScale()}, {"max", stats.scaleMax}};
-  return out;
-}
+json countsOf(const kernels::TensorStats& stats) { return toJson(conversionsOf(stats, 0)); }
 
 json errorOf(const QuantError& error, const std::string& type, const kernels::TensorStats& stats, bool rows,
              bool packed) {
@@ -99,6 +102,7 @@ Result<json> storage(const Session& session, VerbArgs& in) {
   if (in.error()) return *in.error();
   const std::shared_ptr<const StorageView> view = storageOf(session)[at(layer)];
   const kernels::WriteRowsStats counts = session.store().pool(layer).counts();
+  const CopyCounts copies = session.store().ringReads().counts(layer);
   static constexpr const char* kReads[] = {"in_place", "two_slices", "table", "roll"};
   json out = KV_MEMBERS(*view, layout, k, v, stride, rows, first, window, held, tailOnly, readBytes);
   out.update({{"slots", view->poolSlots},
@@ -106,7 +110,8 @@ Result<json> storage(const Session& session, VerbArgs& in) {
               {"read", kReads[at(static_cast<int>(view->read))]},
               {"ring", nullptr},
               {"pages", nullptr},
-              {"counts", {{"k", countsOf(counts.k)}, {"v", countsOf(counts.v)}}}});
+              {"counts",
+               {{"k", countsOf(counts.k)}, {"v", countsOf(counts.v)}, {"copies", KV_MEMBERS(copies, held, listed)}}}});
   if (view->ring) out["ring"] = ringOf(*view, session.withPending().map(layer));
   if (withFree) out["free"] = freeRuns(session.store().slots(layer).free(view->poolSlots));
   if (const auto& p = view->pages) {
@@ -190,10 +195,11 @@ Result<json> policiesVerb(const Session& session, VerbArgs&) {
 
 std::span<const Verb> storageVerbs() {
   static const Verb kVerbs[] = {
-      {verb::reads("ring", {layerArg(), headArg()},
-                   "Gives the ring of a layer: pointer, head, offset, wraps and named views; null where the layer is "
-                   "not stored as a ring.",
-                   "Ring | null"),
+      {verb::reads(
+           "ring", {layerArg(), headArg()},
+           "Gives the ring of a layer: pointer, head, offset, wraps, slots and named views; null where the layer is "
+           "not stored as a ring.",
+           "Ring | null"),
        ring},
       {verb::reads("storage", {layerArg(), arg::flag("free", false), headArg()},
                    "Tells how a layer's rows are stored: layout, formats, slots, bytes, ring and pages; with free also "

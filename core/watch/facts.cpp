@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "core/model/decoder/sampler.h"
@@ -308,6 +309,28 @@ bool isRead(const Sight& at, const Where& where) {
   return out;
 }
 
+/// Conversions of the chosen layers' rows, K and V together.
+Conversions conversionsIn(const Sight& at, const Where& where) {
+  std::vector<LayerConversions> chosen;
+  if (at.report && at.report->ok)
+    std::ranges::copy_if(at.report->conversions, std::back_inserter(chosen), [&](const LayerConversions& one) {
+      return where.meets(Key::ByLayer, modelLayer(*at.now.state, one.layer));
+    });
+  return together(chosen);
+}
+
+template <std::int64_t Conversions::*Part>
+double valueShare(const Sight& at, const Where& where) {
+  const Conversions all = conversionsIn(at, where);
+  return all.values > 0 ? static_cast<double>(all.*Part) / static_cast<double>(all.values) : kUnknown;
+}
+
+template <double Conversions::*Scale>
+double scaleFigure(const Sight& at, const Where& where) {
+  const Conversions all = conversionsIn(at, where);
+  return all.scales > 0 ? all.*Scale : kUnknown;
+}
+
 constexpr Fact number(const char* name, const char* keys, Fact::Numbers of, const char* help, Need need = Need::None) {
   return {name, keys, help, of, nullptr, nullptr, need};
 }
@@ -337,6 +360,8 @@ constexpr std::array kFacts = {
     number("kl", "", kl, "drift from a rebuild: KL divergence of the next token, nats", Need::Kl),
     number("length", "", length, "tokens of the context"),
     tickFlag("moved", "layer, ledger, slot", moved, "a row has another slot than before", Need::Slots),
+    tickNumber("nonfinite", "layer", valueShare<&Conversions::nonFinite>,
+               "share of the values, K and V, that the tick converted to int8 or fp8 and that were no finite numbers"),
     number("phase", "layer, ledger, slot", phase, "rotary phase of a row's key"),
     number("position", "ledger", position, "position of a row in the context"),
     tickNumber("read", "layer, ledger", read,
@@ -345,6 +370,16 @@ constexpr std::array kFacts = {
                isRead, Need::Attention),
     tickFlag("replaced", "ledger", became<RowState::Replaced>, "the token of a row was replaced"),
     number("rows", "layer", rows, "rows that a layer holds"),
+    tickNumber(
+        "saturated", "layer", valueShare<&Conversions::atMax>,
+        "share of the values that the tick converted to int8 or fp8 and that got the largest code; each head and "
+        "row has one at least"),
+    tickNumber("scale_max", "layer", scaleFigure<&Conversions::scaleMax>,
+               "largest scale of the rows that the tick converted to int8 or fp8"),
+    tickNumber("scale_mean", "layer", scaleFigure<&Conversions::scaleMean>,
+               "mean scale of the rows that the tick converted to int8 or fp8"),
+    tickNumber("scale_min", "layer", scaleFigure<&Conversions::scaleMin>,
+               "smallest scale of the rows that the tick converted to int8 or fp8"),
     number("slot", "layer, ledger, slot", slotNumber, "slot of a row", Need::Slots),
     tickFlag("stage", "stage", atStage, "the tick is stopped behind this stage", Need::Stage),
     tickFlag("stale", "ledger", stale, "a row of the last layer may come out differently from a rebuild from now on",

@@ -2,7 +2,8 @@
 // Facts that an expression can ask for, of a state and of the tick that led to it: a table with one line for each. A
 // fact of rows or layers takes comparisons that choose them: rows(layer==3), evicted(layer==3, ledger==12). Without a
 // comparison it means all of them. A flag holds where some chosen row or layer has it, a number is the largest among
-// them. A number that is not known is NaN, and no comparison with it holds. Pure; engine thread.
+// them unless its help says what else. A number that is not known is NaN, and no comparison with it holds. Pure; engine
+// thread.
 #pragma once
 #include <array>
 #include <limits>

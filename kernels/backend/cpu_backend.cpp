@@ -18,30 +18,9 @@ namespace {
 constexpr std::align_val_t kBorder{256};
 constexpr size_t kPaged = size_t{1} << 14;  // from this size on memory is whole pages
 
-/// Bytes that moves read and write. opBytes() must not look at them, because a device may have them.
-int64_t movedBytes(const MoveRowsArgs& a) {
-  int64_t rows = 0;
-  for (int64_t i = 0; i < a.n; ++i) rows += a.moves[i].count;
-  return 2 * rows * recordBytes(a.fmt);
-}
-
-template <auto kOps>
-const OpTable& loggedTable() {
-  static const OpTable kLogged = [] {
-    OpTable ops = LoggedOps<kOps>::table();
-    ops.moveRows = [](const Context& context, const MoveRowsArgs& args) {
-      if (context.log) context.log->begin("moveRows", movedBytes(args));
-      kOps().moveRows(context, args);
-      if (context.log) context.log->end();
-    };
-    return ops;
-  }();
-  return kLogged;
-}
-
 template <auto kOps>
 const OpTable& tableOf(bool logged) {
-  return logged ? loggedTable<kOps>() : kOps();
+  return logged ? LoggedOps<kOps>::table() : kOps();
 }
 
 class CpuBackend : public Backend {

@@ -69,15 +69,14 @@ inline int64_t opBytes(const GateMlpArgs& a) {
 inline int64_t opBytes(const WriteRowsArgs& a) {
   return a.n * (recordBytes(a.fmt) + 8ll * a.fmt.kvHeads * a.fmt.headDim);
 }
-/// The host may be unable to read the moves; without `rows` each counts as one record.
-inline int64_t opBytes(const MoveRowsArgs& a) { return 2 * (a.rows > 0 ? a.rows : a.n) * recordBytes(a.fmt); }
+inline int64_t opBytes(const MoveRowsArgs& a) { return 2 * a.rows * recordBytes(a.fmt); }
 inline int64_t opBytes(const ZeroRowsArgs& a) { return a.n * recordBytes(a.fmt); }
 inline int64_t opBytes(const GatherRowsArgs& a) {
   const int64_t values = a.n * a.fmt.kvHeads * a.fmt.headDim;
   return (a.k ? a.n * keyBytes(a.fmt) + 4 * values : 0) + (a.v ? a.n * valueBytes(a.fmt) + 4 * values : 0);
 }
 inline int64_t opBytes(const VerifyRowsArgs& a) { return a.n * recordBytes(a.fmt); }
-inline int64_t opBytes(const ReadTagsArgs& a) { return 32 * a.n; }
+inline int64_t opBytes(const ReadTagsArgs& a) { return (a.tags ? 16 * a.n : 0) + (a.checksums ? 16 * a.n : 0); }
 inline int64_t opBytes(const MatchTagsArgs& a) { return a.n * (8 * a.nPools + 12); }
 inline int64_t opBytes(const RowNormsArgs& a) {
   return a.n * ((a.k ? keyBytes(a.fmt) + 4 : 0) + (a.v ? valueBytes(a.fmt) + 4 : 0));

@@ -3,8 +3,10 @@
 // row numbers and must lie inside the pool (the caller checks); pools start at 16-byte boundaries.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <span>
 
 #include "kernels/context.h"
 #include "kernels/row_format.h"
@@ -30,11 +32,27 @@ struct TensorStats {
     return sum;
   }
   double meanScale() const { return scales == 0 ? 0 : sumOfScales() / static_cast<double>(scales); }
+
+  void add(const TensorStats& from) {
+    nonFinite += from.nonFinite;
+    clipped += from.clipped;
+    atMax += from.atMax;
+    scales += from.scales;
+    floored += from.floored;
+    scaleMin = std::min(scaleMin, from.scaleMin);
+    scaleMax = std::max(scaleMax, from.scaleMax);
+    for (int i = 0; i < kSumWords; ++i) scaleSum[i] += from.scaleSum[i];
+  }
 };
 
 /// Adds to the counts that are there already.
 struct WriteRowsStats {
   TensorStats k, v;
+
+  void add(const WriteRowsStats& from) {
+    k.add(from.k);
+    v.add(from.v);
+  }
 };
 
 struct WriteRowsArgs {
@@ -60,13 +78,19 @@ struct RowMove {
   int32_t count = 1;
 };
 
+inline int64_t rowsOf(std::span<const RowMove> moves) {
+  int64_t rows = 0;
+  for (const RowMove& move : moves) rows += move.count;
+  return rows;
+}
+
 struct MoveRowsArgs {
   const uint8_t* fromPool = nullptr;  ///< may equal toPool
   uint8_t* toPool = nullptr;
   RowFormat fmt;
   const RowMove* moves = nullptr;  ///< [n], applied one after another
   int64_t n = 0;
-  int64_t rows = 0;  ///< that the moves have together at most, 0 if unknown: a device plans its work with it
+  int64_t rows = 0;  ///< rowsOf() of the moves: opBytes() counts them, and a device plans its work with them
 };
 
 void moveRows(const Context&, const MoveRowsArgs&);

@@ -56,10 +56,10 @@ Read measureRead(ShapedCache& cache, const CacheShape& shape, kernels::Backend& 
   const float *placedTable = outer.in(table), *placedQueries = outer.in(queries);
   float* placedResult = outer.out(result.data(), result.size());
   kernels::Staging staging(backend);
-  Assemblies assemblies(staging);
+  Assemblies assemblies(backend, staging, cache.store.ringReads());
   const auto start = BenchClock::now();
-  const Assembled copy = assemblies.make(group, pass, 0, 1, static_cast<std::int64_t>(group.map->size()), format,
-                                         target.data(), nullptr, false);
+  const Assembled copy = assemblies.make(
+      0, group, pass, format, {.n = 1, .rows = static_cast<std::int64_t>(group.map->size()), .targets = target.data()});
   kernels::AttentionArgs args;
   args.fmt = copy.records ? copy.format : format;
   const MapMirror::View view = cache.store.mirrored(0, map);

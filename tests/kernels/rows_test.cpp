@@ -22,6 +22,7 @@ class RowsTest : public QObject {
   void matchesTagsOfManyPools();
   void checksumNeedsNoOrder();
   void movesOverlapLikeMemmove();
+  void opsCountTheirBytes();
   void zeroedRowsAreBad();
   void countsWhatDoesNotFit();
   void differences();
@@ -181,6 +182,25 @@ void RowsTest::movesOverlapLikeMemmove() {
   QVERIFY(want == p.bytes);
   QCOMPARE(opBytes(MoveRowsArgs{.fmt = p.fmt, .n = 2, .rows = 9}), 2 * 9 * p.layout.stride);  // read and written
   QCOMPARE(opBytes(MoveRowsArgs{.fmt = p.fmt, .n = 2}), 2 * 2 * p.layout.stride);
+}
+
+/// Records of 1088 bytes, 512 of them keys and 512 values, and f32 of 1024 bytes for each.
+void RowsTest::opsCountTheirBytes() {
+  constexpr RowFormat kFormat = kFormats[2];
+  const RowMove moves[] = {{2, 4, 6}, {1, 0, 3}, {7, 7, 0}};
+  QCOMPARE(rowsOf(moves), 9);
+  QCOMPARE(opBytes(MoveRowsArgs{.fmt = kFormat, .moves = moves, .n = 3, .rows = rowsOf(moves)}), 9 * (1088 + 1088));
+  QCOMPARE(opBytes(ZeroRowsArgs{.fmt = kFormat, .n = 3}), 3 * 1088);
+  QCOMPARE(opBytes(WriteRowsArgs{.fmt = kFormat, .n = 2}), 2 * (1024 + 1024 + 1088));
+  QCOMPARE(opBytes(VerifyRowsArgs{.fmt = kFormat, .n = 5}), 5 * 1088);
+  float values[1];
+  uint64_t words[1];
+  QCOMPARE(opBytes(GatherRowsArgs{.fmt = kFormat, .n = 3, .k = values}), 3 * (512 + 1024));
+  QCOMPARE(opBytes(GatherRowsArgs{.fmt = kFormat, .n = 3, .k = values, .v = values}), 3 * (1024 + 2048));
+  QCOMPARE(opBytes(ReadTagsArgs{.fmt = kFormat, .n = 3, .tags = words}), 3 * (8 + 8));
+  QCOMPARE(opBytes(ReadTagsArgs{.fmt = kFormat, .n = 3, .tags = words, .checksums = words}), 3 * 2 * (8 + 8));
+  QCOMPARE(opBytes(MatchTagsArgs{.nPools = 4, .n = 3}), 3 * (4 * 8 + 8 + 4));
+  QCOMPARE(opBytes(RowNormsArgs{.fmt = kFormat, .n = 3, .k = values, .v = values}), 3 * (1024 + 2 * 4));
 }
 
 void RowsTest::zeroedRowsAreBad() {

@@ -132,8 +132,9 @@ class DeviceTest : public QObject {
 
   /// A tick's copies to the host, and its waits for them, do not grow with the layers.
   void layersShareTheirWaits() {
-    const auto perTick = [](const char* model) {
-      SessionFixture s({{"backend", "cuda"}, {"model", model}, {"check", {{"scrub_period", 4}}}});
+    const auto perTick = [](const char* model, const char* v) {
+      SessionFixture s(
+          {{"backend", "cuda"}, {"model", model}, {"kv", {{"k", "f16"}, {"v", v}}}, {"check", {{"scrub_period", 4}}}});
       s.prompt(40);
       s.must("step", {{"n", 4}});
       const kernels::Backend& backend = s->transformer().backend();
@@ -142,11 +143,13 @@ class DeviceTest : public QObject {
       const kernels::BackendCounters after = backend.counters();
       return std::pair(after.waits - before.waits, after.downloads - before.downloads);
     };
-    const auto few = perTick("synthetic:tiny:layers=2"), more = perTick("synthetic:tiny:layers=9");
-    qInfo("in 10 ticks: %lld waits, %lld copies to the host", static_cast<long long>(few.first),
-          static_cast<long long>(few.second));
-    QCOMPARE(few, more);
-    QVERIFY(few.first <= 40);
+    for (const char* v : {"f16", "int8"}) {  // conversions are counted layer by layer
+      const auto few = perTick("synthetic:tiny:layers=2", v), more = perTick("synthetic:tiny:layers=9", v);
+      qInfo("in 10 ticks with V as %s: %lld waits, %lld copies to the host", v, static_cast<long long>(few.first),
+            static_cast<long long>(few.second));
+      QCOMPARE(few, more);
+      QVERIFY(few.first <= 40);
+    }
   }
 
   /// Copies of the arena that lie near one another come together, the others alone; all arrive.

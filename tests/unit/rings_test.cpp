@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rings in a session: the layers with a window, the slots of a pool, the rows of a map, the reports of rows that leave,
 // and the ways in which readers find rows.
+#include <functional>
 #include <set>
 
 #include "core/edit/assembly.h"
@@ -60,7 +61,21 @@ void checkFigures(const SessionFixture& s, std::int32_t before, const std::strin
   const int span = made.empty() ? 0 : (made.back() - made.front() + capacity) % capacity + 1;
   QVERIFY2(count == span && (made.empty() || begin == made.front()),
            (what + ": write " + ring["write"].dump()).c_str());
+  std::vector<int> lies, resident;
+  for (const json& run : ring["slots"])
+    for (int i = 0; i < run[1]; ++i) lies.push_back(run[0].get<int>() + i);
+  for (const json& row : s.must("rows", {{"layer", 0}})) resident.push_back(row["slot"]);
+  QVERIFY2(lies == resident, (what + ": slots " + ring["slots"].dump()).c_str());
   QVERIFY2(ring["len2"] == wrapped && ring["len1"] == static_cast<int>(slots.size()) - wrapped, what.c_str());
+}
+
+/// Values in the back end's memory.
+template <class T>
+std::vector<T> fetched(kernels::Backend& backend, const T* from, std::int64_t count) {
+  std::vector<T> out(static_cast<std::size_t>(count));
+  const kernels::Copy one{out.data(), from, count * static_cast<std::int64_t>(sizeof(T))};
+  if (count > 0) backend.download(std::span(&one, 1));
+  return out;
 }
 
 /// Events of one name in the report of a tick.
@@ -170,6 +185,43 @@ class RingsTest : public QObject {
       std::int64_t bytes = 0;
       for (const json& one : eventsOf(s.must("step")[0], "moveRows")) bytes += one["bytes"].get<std::int64_t>();
       QCOMPARE(bytes, s->model().config().layers * 2 * rows * s->store().pool(CacheLayer(0)).stride());
+    }
+  }
+
+  /// Events of a tick say what its commit did to rings and what its pass read.
+  void eventsTellOfRings() {
+    for (const char* layout : kRings) {
+      SessionFixture s(windowed(layout, 24, {{"layers", {{{"match", 3}, {"layout", "indirection"}}}}}));
+      s.prompt(60);
+      const auto tick = [&](const char* what, int shift) {
+        const json report = s.must("step")[0], ring = s.must("ring", {{"layer", 0}});
+        const std::string said = std::string(layout) + ", " + what + ": " + report["events"].dump();
+        const std::vector<json> commits = eventsOf(report, "commit"), passes = eventsOf(report, "compute_rows");
+        QVERIFY2(commits.size() == 1 && commits[0].contains("rings") && !passes.empty(), said.c_str());
+        QVERIFY2(commits[0]["rings"].size() == 1, said.c_str());
+        const json& told = commits[0]["rings"][0];
+        for (const char* field : {"offset", "write", "pointer", "filled"})
+          QVERIFY2(told[field] == ring[field], said.c_str());
+        QVERIFY2(told["layer"] == 0 && told["layers"] == 3, said.c_str());
+        QVERIFY2(told["length"] == s->state().length(), said.c_str());
+        QVERIFY2(shift < 0 || told["shift"] == shift, said.c_str());
+        QVERIFY2(commits[0]["detail"].get<std::string>().find("layer 0 and 2 more: length ") != std::string::npos,
+                 said.c_str());
+        const bool copies = s.must("storage", {{"layer", 0}})["readBytes"] > 0;
+        QVERIFY2(passes.back().contains("reads") == copies, said.c_str());
+        if (!copies || shift < 0) return;
+        const json& read = passes.back()["reads"][0];
+        std::vector<int> slots;
+        for (const json& run : read["ranges"])
+          for (int i = 0; i < run[1]; ++i) slots.push_back(run[0].get<int>() + i);
+        std::vector<int> resident;
+        for (const Slot slot : s->state().map(CacheLayer(0)).residentSlots()) resident.push_back(slot.value());
+        QVERIFY2(slots == resident && read["rows"] == resident.size() && read["layers"] == 3, said.c_str());
+      };
+      for (int i = 0; i < 50; ++i) tick("a tick", std::string(layout) == "ring_roll" ? 1 : 0);
+      const int end = s->state().length();
+      s.must("inject", {{"actions", {{{"action", "delete"}, {"position", end - 5}}}}});
+      tick("a deletion", -1);
     }
   }
 
@@ -385,6 +437,111 @@ class RingsTest : public QObject {
     QVERIFY(!SessionFixture(windowed("ring_block_roll", 9))->state().group(CacheLayer(0)).tables);
   }
 
+  /// In a steady state nothing is listed for a read. An edit that waits is, and so is a map that lies in disorder.
+  void readsTakeWhatIsHeld() {
+    for (const char* layout : {"ring_lut", "ring_pointer"}) {
+      SessionFixture s(windowed(layout, 9, {{"guards", false}}));
+      const auto copies = [&s] { return s.must("storage", {{"layer", 1}})["counts"]["copies"]; };
+      const auto took = [&](const char* what, bool lists, const std::function<void()>& act) {
+        const json before = copies();
+        act();
+        const json now = copies();
+        const std::string text = std::string(layout) + ", " + what + ": " + before.dump() + " -> " + now.dump();
+        QVERIFY2(lists == (now["listed"] > before["listed"]), text.c_str());
+        QVERIFY2(lists || now["held"] > before["held"], text.c_str());
+      };
+      const auto edit = [&s](json action) {
+        s.must("inject", {{"actions", {std::move(action)}}});
+        s.must("step");
+      };
+      s.prompt(23);
+      took("ticks through all phases", false, [&] { s.must("step", {{"n", 20}}); });
+      const json captures = s.must("bytes")["captures"];
+      took("as many ticks again", false, [&] { s.must("step", {{"n", 20}}); });
+      QCOMPARE(s.must("bytes")["captures"], captures);
+      const int end = s->state().length();
+      took("a replacement inside the window", true, [&] {
+        edit({{"action", "replace"}, {"positions", {end - 4}}, {"new_token_ids", {33}}});
+      });
+      took("a tick behind it", false, [&] { s.must("step"); });
+      took("a swapped map", true, [&] {
+        const int last = s->state().length() - 1;
+        s.must("fault", {{"kind", "map_swap"}, {"layer", 1}, {"index", last - 1}, {"other", last - 3}});
+        s.must("step");
+      });
+    }
+  }
+
+  /// What a read takes are the table's own slots and the same places as ever.
+  void heldListsAreThoseOfTheMap() {
+    for (const char* layout : {"ring_lut", "ring_pointer"}) {
+      SessionFixture s(windowed(layout, 9, {{"ring", {{"block_tokens", 3}}}}));
+      RingReads reads;
+      s.prompt(23);
+      for (int tick = 0; tick < 12; ++tick) {
+        s.must("step");
+        const LayerGroup& group = s->state().group(CacheLayer(0));
+        const ResidencyView& map = *group.map;
+        const std::vector<RowTarget> target{targetAt(s->state(), s->state().length() - 1)};
+        const GroupPass pass = groupPass(s->state().context, group, target, false, LeftRows::Gone);
+        kernels::Staging staging(s->transformer().backend());
+        Assemblies assemblies(s->transformer().backend(), staging, reads);
+        const Assembled copy =
+            assemblies.make(0, group, pass, s->store().pool(CacheLayer(0)).format(),
+                            {.n = 1, .rows = std::ssize(map.slotOf.span()), .targets = target.data(), .guarded = true});
+        const auto resident = static_cast<std::int64_t>(map.resident());
+        QVERIFY(copy.held && copy.rows == resident && copy.nSeen == resident);
+        if (group.tables && s->transformer().backend().onHost())
+          QVERIFY(copy.from == group.tables->rows(map.slotOf[static_cast<std::size_t>(map.first)].value(), 9).data());
+        kernels::Backend& backend = s->transformer().backend();
+        std::vector<std::int32_t> from, places;
+        if (group.tables) from = fetched(backend, copy.from, resident), places = fetched(backend, copy.to, resident);
+        for (const kernels::RowMove& move : fetched(backend, copy.moves, copy.nMoves))
+          for (int i = 0; i < move.count; ++i) from.push_back(move.from + i), places.push_back(move.to + i);
+        const std::vector<std::int32_t> slots = fetched(backend, copy.slots + map.first, resident);
+        const std::vector<std::uint64_t> tags = fetched(backend, copy.seenTags, resident);
+        QCOMPARE(std::ssize(from), resident);
+        for (std::size_t i = 0; i < from.size(); ++i) {
+          const std::size_t row = static_cast<std::size_t>(map.first) + i;
+          QVERIFY(places[i] == static_cast<int>(i) && slots[i] == static_cast<int>(i));
+          QCOMPARE(from[i], map.slotOf[row].value());
+          QCOMPARE(tags[i], static_cast<std::uint64_t>(map.ledger[row].value()));
+        }
+      }
+    }
+  }
+
+  /// The first look at a column goes through all rows, and later ones through new rows alone.
+  void orderIsKnownRowByRow() {
+    constexpr std::int32_t kLap = 7;
+    RingReads reads;
+    ResidencyView map;
+    for (int i = 0; i < 30; ++i) map.slotOf.push_back(Slot((i + 5) % kLap));
+    QVERIFY(reads.inOrder(0, map, 20, 27, kLap));
+    QVERIFY(reads.inOrder(0, map, 23, 30, kLap));
+    QVERIFY(reads.inOrder(0, map, 22, 29, kLap));
+    QVERIFY(!reads.inOrder(0, map, 22, 29, kLap + 1));
+    QVERIFY(!reads.inOrder(0, map, 30, 30, kLap));
+    QVERIFY(!reads.inOrder(0, map, 24, 31, kLap));
+    ResidencyView damaged = map;  // the same length, another buffer
+    std::vector<Slot> slots(map.slotOf.begin(), map.slotOf.end());
+    std::swap(slots[25], slots[26]);
+    damaged.slotOf.assign(slots);
+    QVERIFY(reads.inOrder(0, map, 23, 30, kLap));
+    QVERIFY(!reads.inOrder(0, damaged, 23, 30, kLap));
+    QVERIFY(reads.inOrder(0, damaged, 27, 30, kLap));
+    QVERIFY(reads.inOrder(0, map, 23, 30, kLap));
+    ResidencyView shorter = map;  // an undo, and another row behind it
+    shorter.slotOf = map.slotOf.prefix(28);
+    shorter.slotOf.push_back(Slot(0));
+    QVERIFY(!reads.inOrder(0, shorter, 23, 29, kLap));
+    QVERIFY(reads.inOrder(0, shorter, 23, 28, kLap));
+    map.slotOf.push_back(Slot(0));  // 30 + 5 = 5 laps
+    QVERIFY(reads.inOrder(0, map, 24, 31, kLap));
+    map.slotOf.push_back(Slot(4));
+    QVERIFY(!reads.inOrder(0, map, 25, 32, kLap));
+  }
+
   /// Whole blocks in the order of the slots, rolled so that the oldest row's comes first.
   void blocksRollWhole() {
     constexpr int kBlock = 3;
@@ -397,10 +554,11 @@ class RingsTest : public QObject {
       const std::vector<RowTarget> target{targetAt(state, state.length() - 1)};
       const GroupPass pass = groupPass(state.context, state.group(CacheLayer(0)), target, false, LeftRows::Gone);
       kernels::Staging staging(s->transformer().backend());
-      Assemblies assemblies(staging);
+      RingReads reads;
+      Assemblies assemblies(s->transformer().backend(), staging, reads);
       const Assembled copy =
-          assemblies.make(state.group(CacheLayer(0)), pass, 0, 1, static_cast<std::int64_t>(map.size()),
-                          s->store().pool(CacheLayer(0)).format(), target.data(), nullptr, false);
+          assemblies.make(0, state.group(CacheLayer(0)), pass, s->store().pool(CacheLayer(0)).format(),
+                          {.n = 1, .rows = std::ssize(map.slotOf.span()), .targets = target.data()});
       QCOMPARE(copy.rows % kBlock, 0);
       std::map<int, int> slotAt;
       for (std::int64_t i = 0; i < copy.rows; ++i) {

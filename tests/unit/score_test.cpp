@@ -39,6 +39,7 @@ class ScoreTest : public QObject {
   void unknownLossesAreNull();
   void policiesActBetweenTokens();
   void windowsOfAText();
+  void theLedgerHasThem();
 };
 
 void ScoreTest::transformersLosses_data() {
@@ -153,6 +154,20 @@ void ScoreTest::windowsOfAText() {
   QVERIFY(std::isnan(evicting->losses[3]) && !std::isnan(evicting->losses[4]));
   order.text = file + "x";
   QCOMPARE(perplexity(order).error().code, std::string("unreadable_file"));
+}
+
+/// What the score told stays with the tokens, and chooses rows.
+void ScoreTest::theLedgerHasThem() {
+  SessionFixture s;
+  s.prompt(4);
+  const json told = s.must("scoreIds", {{"ids", {5, 9, 7}}});
+  const json rows = s.must("ledger");
+  for (std::size_t i = 0; i < 4; ++i) QVERIFY(rows[i]["surprise"].is_null());
+  for (std::size_t i = 0; i < 3; ++i) QCOMPARE(rows[4 + i]["surprise"], told["losses"][i]);
+  const std::vector<double> each = losses(told);
+  const double most = *std::ranges::max_element(each);
+  const json chosen = s.must("ledger", {{"where", "surprise > " + std::to_string(most - 1e-3)}});
+  QVERIFY(!chosen.empty() && chosen.size() < 3);
 }
 
 KV_TEST(ScoreTest)

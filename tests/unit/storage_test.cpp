@@ -269,6 +269,57 @@ class StorageTest : public QObject {
     for (const auto& k : drift["k"]) QCOMPARE(k.get<double>(), 0.0);
   }
 
+  /// What a tick converted is in its report, layer by layer; facts, events and conditions say the same.
+  void conversionsOfATick() {
+    SessionFixture s(
+        {{"kv", {{"k", "f16"}, {"v", "int8"}}}, {"layers", {{{"match", 0}, {"kv", {{"k", "f32"}, {"v", "f16"}}}}}}});
+    s.prompt(24);
+    const auto counts = [&s] { return s.must("storage", {{"layer", 2}})["counts"]["v"]; };
+    const auto fact = [&s](const std::string& text) { return s.must("value", {{"expression", text}}).get<double>(); };
+    const ModelConfig& config = s->model().config();
+    for (int tick = 0; tick < 3; ++tick) {
+      const json before = counts(), report = s.must("step")[0], after = counts();
+      QCOMPARE(report["conversions"].size(), static_cast<std::size_t>(config.layers - 1));
+      const json& own = report["conversions"][1];
+      QCOMPARE(own["layer"], 2);
+      const json& v = own["v"];
+      QCOMPARE(own["k"]["values"], 0);
+      QCOMPARE(v["values"], config.kvHeads * config.headDim);
+      QCOMPARE(v["scales"], config.kvHeads);
+      for (const char* count : {"scales", "nonFinite", "clipped", "atMax", "floored"})
+        QCOMPARE(after[count].get<int>() - before[count].get<int>(), v[count].get<int>());
+      const double least = v["scale"]["min"], mean = v["scale"]["mean"], most = v["scale"]["max"];
+      QVERIFY(0 < least && least <= mean && mean <= most && after["scale"]["max"].get<double>() >= most);
+      QCOMPARE(fact("scale_min(layer==2)"), least);
+      QCOMPARE(fact("scale_mean(layer==2)"), mean);
+      QCOMPARE(fact("scale_max(layer==2)"), most);
+      QCOMPARE(fact("nonfinite(layer==2)"), 0.0);
+      QCOMPARE(fact("saturated(layer==2)"), v["atMax"].get<double>() / v["values"].get<double>());
+      QVERIFY(fact("scale_max") >= most && fact("scale_min") <= least);
+      QVERIFY(s.must("value", {{"expression", "scale_max(layer==0)"}}).is_null());
+      QCOMPARE(s.must("quantisation", {{"rows", true}})[2]["v"]["scale"].back().get<double>(), most);
+      std::string told;
+      for (const json& event : report["events"])
+        if (event["name"] == "compute_rows") told = event["detail"];
+      QVERIFY2(told.starts_with("1 row; ") && told.find(" values at the limit, 0 not finite, scales ") != told.npos,
+               told.c_str());
+    }
+    const std::int64_t now = s->state().tick.value();
+    const json known =
+        s.must("ticksWhere", {{"condition", "scale_max(layer==2) > 0 and tick > " + std::to_string(now - 3)}});
+    QCOMPARE(known, json({now - 2, now - 1, now}));
+    const std::string column = "scale_max(layer==2)";
+    const json ticks = s.must("ticks", {{"columns", {"tick", column}}, {"where", "tick > " + std::to_string(now - 2)}});
+    QCOMPARE(ticks.size(), std::size_t(2));
+    QCOMPARE(ticks[1][column], s.must("value", {{"expression", column}}));
+    s.must("break", {{"condition", "scale_max(layer==3) > 0"}});
+    QCOMPARE(s.must("step", {{"n", 5}}).size(), std::size_t(1));
+    SessionFixture plain(json{{"kv", {{"k", "f16"}, {"v", "bf16"}}}});
+    plain.prompt(8);
+    QVERIFY(plain.must("step")[0]["conversions"].empty());
+    QVERIFY(plain.must("value", {{"expression", "saturated"}}).is_null());
+  }
+
   /// Values, tags and checksums are right, only the pairing with the scales is not: seen in the same tick,
   /// by the cheap checks, at both rows.
   /// Types that are tried have the figures of a session that stores its rows in them, and leave no trace.

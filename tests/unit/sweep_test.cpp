@@ -8,6 +8,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <random>
 #include <set>
 
@@ -111,6 +112,7 @@ class SweepTest : public QObject {
   void aValueSetsOtherKeysToo();
   void budgetGoesIntoThePolicy();
   void shippedSpecifications();
+  void shippedSweepsOfRings();
   void badPromptsNameTheirPlace();
   void resultsDoNotDependOnJobs();
   void killedAndResumed();
@@ -255,6 +257,50 @@ void SweepTest::shippedSpecifications() {
     ++found;
   }
   QVERIFY(found > 0);
+}
+
+/// The shipped sweeps over windows and over layouts, with one question: every cell runs. A window that holds the whole
+/// story costs nothing, and cells that differ in where rows lie have the same figures.
+void SweepTest::shippedSweepsOfRings() {
+  const QTemporaryDir folder;
+  const auto run = [&](const std::string& name) {
+    json given = json::parse(contents(std::string(KVLAB_RESOURCES_DIR) + "/sweeps/" + name + ".json"));
+    given["seeds"] = {1};
+    given["prompts"] = {
+        {{"name", "short"}, {"file", "resource:prompts/recall-256.json"}, {"stories", 1}, {"questions", 1}}};
+    const SweepOutcome done = must(runSweep(parsedSweep(given), into(folder.path().toStdString() + "/" + name, 2)));
+    for (const SweepRow& row : done.rows)
+      if (row.error) qFatal("%s: %s", row.series().c_str(), row.error->text().c_str());
+    return done.rows;
+  };
+  std::map<std::string, std::map<std::string, SweepRow>> windows;  // by values and layers, by window
+  for (const SweepRow& row : run("windows"))
+    windows[row.axes[0].second + ", " + row.axes[1].second][row.axes[2].second] = row;
+  QCOMPARE(windows.size(), std::size_t(4));
+  for (const auto& [cells, by] : windows) {
+    QCOMPARE(by.size(), std::size_t(7));
+    const SweepRow &small = by.at("32"), &middle = by.at("128"), &all = by.at("all");
+    QVERIFY2(small.measure("kl_mean") > all.measure("kl_mean"), cells.c_str());
+    QVERIFY2(small.measure("bytes_live") < middle.measure("bytes_live"), cells.c_str());
+    QVERIFY2(middle.measure("bytes_live") < all.measure("bytes_live"), cells.c_str());
+    QCOMPARE(small.expression("rows(layer==3)"), std::optional(32.0));
+    QCOMPARE(by.at("512").measure("kl_mean"), all.measure("kl_mean"));
+    const bool coded = cells.starts_with("int8");
+    QCOMPARE(all.measure("kl_mean") > 0.0, coded);
+    QCOMPARE(all.expression("saturated").has_value(), coded);
+    if (coded) QCOMPARE(all.expression("nonfinite"), std::optional(0.0));
+  }
+  std::map<std::string, std::set<std::string>> figures;  // by kind of layout and types
+  for (const SweepRow& row : run("layouts")) {
+    SweepRow same = row;
+    same.index = 0;
+    same.id.clear();
+    same.axes.clear();
+    figures[(row.axes[0].second.starts_with("ring_") ? "ring " : "whole ") + row.axes[1].second].insert(
+        sweepLine(same));
+  }
+  QCOMPARE(figures.size(), std::size_t(4));
+  for (const auto& [cells, lines] : figures) QVERIFY2(lines.size() == 1, (cells + *lines.rbegin()).c_str());
 }
 
 void SweepTest::badPromptsNameTheirPlace() {

@@ -271,6 +271,36 @@ class EvidenceModelsTest : public QObject {
     QVERIFY(series.csv({"rows.length", "brightness.mean"}).endsWith("20,96,120\n"));
   }
 
+  /// Scales of a tick's rows are series of their own; other ticks have none.
+  void conversionsAreSeries() {
+    FakeContext context;
+    std::vector<SnapshotPtr> history = context.history();
+    TickSeries series;
+    series.update(history);
+    QVERIFY(!series.find("scale.max"));
+    auto next = std::make_shared<Snapshot>(*history.back());
+    auto report = std::make_shared<TickReport>();
+    report->tick = next->tick = Tick(21);
+    next->serial += 1;
+    const Conversions k{.values = 100, .atMax = 4, .scales = 2, .scaleMin = 0.25, .scaleMean = 0.5, .scaleMax = 0.75};
+    const Conversions v{
+        .values = 300, .nonFinite = 1, .atMax = 4, .scales = 6, .scaleMin = 0.125, .scaleMean = 0.25, .scaleMax = 0.5};
+    report->conversions = {{CacheLayer(0), k, {}}, {CacheLayer(1), {}, v}};
+    next->report = report;
+    history.push_back(next);
+    QVERIFY(series.update(history));
+    for (const auto& [id, value] : {std::pair("scale.min", 0.125),
+                                    {"scale.mean", 0.3125},
+                                    {"scale.max", 0.75},
+                                    {"share.saturated", 0.02},
+                                    {"share.nonfinite", 0.0025}}) {
+      const Series* one = series.find(id);
+      QVERIFY2(one && one->panel == Panel::Scales && std::isnan(one->values.front()), id);
+      QCOMPARE(one->values.back(), value);
+    }
+    QVERIFY(series.csv({"scale.max", "share.saturated"}).endsWith("21,0.75,0.02\n"));
+  }
+
   /// Ops lie several depths below the step they ran in, beside one another.
   void opsLieBesideOneAnother() {
     TickReport report;

@@ -10,12 +10,13 @@ namespace kvlab {
 struct Assembled {
   std::uint8_t* records = nullptr;  // in `format`; null = the pool itself is read
   kernels::RowFormat format;
+  bool held = false;                        // made from lists that are held; else each row was listed
   const std::int32_t* slots = nullptr;      // [map rows] where the copy has each index that is seen
   const std::int32_t* self = nullptr;       // [n] or null, as LayerPass::selfSlot
   const kernels::RowMove* moves = nullptr;  // [nMoves] whole records, or:
   std::int64_t nMoves = 0;
-  std::int64_t rows = 0;  // of the moves at most; or that are dequantised to k and v from the slots
-  const std::int32_t* from = nullptr;
+  std::int64_t rows = 0;                // of the copy
+  const std::int32_t* from = nullptr;   // [rows] slots that are dequantised to k and v
   float *k = nullptr, *v = nullptr;     // [rows, kvHeads*headDim]
   const std::int32_t* to = nullptr;     // [rows] places in the copy
   const std::uint64_t* tags = nullptr;  // [rows] ledger ids; 0 for rows that nobody sees

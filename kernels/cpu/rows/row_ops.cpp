@@ -24,17 +24,6 @@ HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 namespace {
 
-void addStats(TensorStats& to, const TensorStats& from) {
-  to.nonFinite += from.nonFinite;
-  to.clipped += from.clipped;
-  to.atMax += from.atMax;
-  to.scales += from.scales;
-  to.floored += from.floored;
-  to.scaleMin = std::min(to.scaleMin, from.scaleMin);
-  to.scaleMax = std::max(to.scaleMax, from.scaleMax);
-  for (int i = 0; i < TensorStats::kSumWords; ++i) to.scaleSum[i] += from.scaleSum[i];
-}
-
 constexpr int64_t kBytesPerTask = 65536;
 
 HWY_INLINE int64_t recordsPerTask(const RowLayout& o) { return std::max<int64_t>(1, kBytesPerTask / o.stride); }
@@ -127,8 +116,7 @@ void writeRowsTarget(ThreadPool& pool, WriteRowsArgs a) {
     for (int64_t i = from; i < to; ++i) writeRecord(a, o, i, seen);
     if (!a.stats) return;
     const std::lock_guard lock(merging);
-    addStats(a.stats->k, seen.k);
-    addStats(a.stats->v, seen.v);
+    a.stats->add(seen);
   });
 }
 

@@ -37,13 +37,13 @@ constexpr Known kKnown[] = {{"us.total", "whole tick", Panel::Latency},
 }  // namespace
 
 QString title(Panel panel) {
-  static constexpr std::array kTitles = {"Latency by step", "Operations",   "Bytes",  "Rows",
-                                         "Brightness",      "Model: KL, p", "Counts", "Watches"};
+  static constexpr std::array kTitles = {"Latency by step", "Operations",     "Bytes",  "Rows",   "Brightness",
+                                         "Model: KL, p",    "Scales of rows", "Counts", "Watches"};
   return QCoreApplication::translate("kvlab", kTitles[static_cast<std::size_t>(panel)]);
 }
 
 QString unit(Panel panel) {
-  static constexpr std::array kUnits = {"µs", "µs", "B", "rows", "0–255", "", "", ""};
+  static constexpr std::array kUnits = {"µs", "µs", "B", "rows", "0–255", "", "", "", ""};
   return QString::fromUtf8(kUnits[static_cast<std::size_t>(panel)]);
 }
 
@@ -140,6 +140,23 @@ void TickSeries::takeReport(const TickReport& report) {
   put("bytes.tick", static_cast<double>(tickBytes(report)));
   put("count.actions", static_cast<double>(report.actions.size()));
   put("count.violations", static_cast<double>(report.violations.size()));
+  if (const Conversions all = together(report.conversions); all.values > 0) takeConversions(all);
+}
+
+/// Of all layers; those of one layer are watches, such as scale_max(layer==3).
+void TickSeries::takeConversions(const Conversions& all) {
+  const auto values = static_cast<double>(all.values);
+  const auto scale = [&](const char* id, const char* shown, double value) {
+    set(QLatin1String(id), QLatin1String(shown), Panel::Scales, all.scales > 0 ? value : kUnknown);
+  };
+  scale("scale.min", "smallest scale", all.scaleMin);
+  scale("scale.mean", "mean scale", all.scaleMean);
+  scale("scale.max", "largest scale", all.scaleMax);
+  const auto share = [&](const char* id, const char* shown, std::int64_t part) {
+    set(QLatin1String(id), QLatin1String(shown), Panel::Scales, static_cast<double>(part) / values);
+  };
+  share("share.saturated", "share of values at the limit", all.atMax);
+  share("share.nonfinite", "share of values not finite", all.nonFinite);
 }
 
 void TickSeries::takeRows(const Snapshot& snapshot) {

@@ -12,8 +12,8 @@
 namespace kvlab {
 
 /// Series of one panel share an axis and a unit.
-enum class Panel { Latency, Operations, Bytes, Rows, Brightness, Model, Counts, Watched };
-inline constexpr int kPanels = 8;
+enum class Panel { Latency, Operations, Bytes, Rows, Brightness, Model, Scales, Counts, Watched };
+inline constexpr int kPanels = 9;
 QString title(Panel panel);
 QString unit(Panel panel);
 /// A readable value with the panel's unit.
@@ -58,6 +58,7 @@ class TickSeries {
   /// Sets a figure that every snapshot has.
   void put(const char* id, double value) { m_series[m_places[QLatin1String(id)]].values.back() = value; }
   void takeReport(const TickReport& report);
+  void takeConversions(const Conversions& all);
   void takeRows(const Snapshot& snapshot);
   void takeWatch(const WatchView& watch);
 

@@ -99,8 +99,8 @@ std::vector<RingFigure> ringFigures(const RingPicture& picture) {
   const auto number = [](std::int64_t value) { return QString::number(value); };
   const auto room = std::count(picture.use.begin(), picture.use.end(), SlotUse::Room);
   std::vector<RingFigure> out{
-      {pictureText("head to end"), number(r.rolled ? r.filled : r.len1()), RingMark::Row},
-      {pictureText("from slot 0"), number(r.rolled ? 0 : r.len2()), RingMark::Wrapped},
+      {pictureText("head to end"), number(r.runs()[0].count), RingMark::Row},
+      {pictureText("from slot 0"), number(r.runs()[1].count), RingMark::Wrapped},
       {pictureText("room for new rows"), number(room), RingMark::Room},
       {pictureText("last commit"),
        r.writeCount ? pictureText("%1 at %2").arg(r.writeCount).arg(r.writeBegin) : number(0), RingMark::Written}};

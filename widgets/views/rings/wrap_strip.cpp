@@ -81,8 +81,7 @@ void WrapStrip::paintEvent(QPaintEvent*) {
                                 count * slot),
                          colour);
     };
-    band(r.rolled ? 0 : r.head, r.rolled ? r.filled : r.len1());
-    if (!r.rolled) band(0, r.len2());
+    for (const RingRun& run : r.runs()) band(run.begin, run.count);
     if (!point.wrapped) continue;
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(Qt::NoPen);

@@ -63,6 +63,8 @@ class CoveredRows : public RowDriver {
     }
     transformer.rotary().reach(static_cast<std::int64_t>(m_state.context.length()));
     transformer.table();  // uploaded before a kernel reads it
+    m_written.resize(store.layers().size());
+    if (!job.scratch) placeCounters(store);
     if (job.scratch || job.layers) return;
     witness(store, [this](PassDeed& deed) {
       deed.given = std::make_shared<const WlodGiven>(m_state, m_job.slots[at(deed.layer)], missing(at(deed.layer)));
@@ -71,6 +73,7 @@ class CoveredRows : public RowDriver {
 
   Result<WlodResult> run(const Progress& progress) {
     static_cast<RowsBrought&>(m_result) = KV_TRY(byRows(progress));
+    if (!m_job.scratch) settleCounts(m_store, m_written);
     m_result.rows = count();
     if (!m_result.attention) return std::move(m_result);
     NewestAttention& seen = *m_result.attention;
@@ -101,7 +104,9 @@ class CoveredRows : public RowDriver {
     const ChunkLists& lists = m_lists.back();
     LayerPass one = fromRow(lists.layers[at(layer)].pass, chunk.begin - static_cast<std::int64_t>(lists.first));
     if (m_layers.layerOf(layer) == Layer(0) && keepsLayer0(m_chunk.front())) one.write = nullptr;
-    if (one.write && !m_job.scratch) m_result.bytes += chunk.n * m_store.pool(layer).stride();
+    if (!one.write || m_job.scratch) return one;
+    m_result.bytes += chunk.n * m_store.pool(layer).stride();
+    m_written[at(layer)] += chunk.n;
     return one;
   }
 
@@ -193,7 +198,7 @@ class CoveredRows : public RowDriver {
     const Column<Slot>& column = m_job.slots[at(layer)];
     ChunkLists::OfLayer& own = lists.layers.emplace_back();
     own.pass = alike.shared;
-    readFrom(own.pass, m_store.pool(layer));
+    readFrom(own.pass, m_store.pool(layer), countersOf(layer, m_store.pool(layer)));
     own.pass.phase = m_staging.in(lists.phases);
     if (const int window = m_job.windows[at(layer)]) own.pass.rowBegin = alike.windows.at(window).placed;
     const bool whole = columnServes(missing(at(layer)));
@@ -231,6 +236,7 @@ class CoveredRows : public RowDriver {
   std::span<const std::int32_t> m_chunk;
   std::deque<ChunkLists> m_lists;             // in order; one list serves all chunks where attention is summed
   const ChunkLists* m_newestLists = nullptr;  // lists of the newest entry
+  std::vector<std::int64_t> m_written;        // [cache layers] rows
   WlodResult m_result;
 };
 

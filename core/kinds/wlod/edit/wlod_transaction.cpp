@@ -10,6 +10,7 @@
 #include "core/edit/departures.h"
 #include "core/edit/recompute.h"
 #include "core/kinds/wlod/edit/wlod_mirror.h"
+#include "core/layout/ring_report.h"
 
 namespace kvlab {
 namespace {
@@ -153,6 +154,7 @@ Result<Applied> WlodTransaction::commit(const CacheState& before, WlodApplied ap
   LayoutContext context{m_store, m_faults};
   const std::int64_t moved = KV_TRY(m_layouts.settle(out.state, out.appended, out.rows, out.added, out.freed, context));
   scope.bytes(moved);
+  scope.rings({.commits = ringCommits(before, out.state)});
   out.bytesMoved += moved;
   return out;
 }
