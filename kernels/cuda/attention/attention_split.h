@@ -469,12 +469,11 @@ __global__ void __launch_bounds__(32 * kSplitWarps, 1) splitKernel(AttentionArgs
   }
 }
 
-/// Blocks of threads that a multiprocessor holds at once.
+/// Blocks of threads that a multiprocessor holds at once. Asks for no less shared memory than every kernel has, because
+/// a launch with more than was asked for last is refused.
 template <class Kernel>
-cudaError_t occupancy(Kernel* kernel, int threads, int bytes, int& resident) {
-  if (const auto error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-      error != cudaSuccess)
-    return error;
+int32_t occupancy(Kernel* kernel, int threads, int bytes, int& resident) {
+  if (const int32_t error = prepareShared(kernel, bytes)) return error;
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, threads, static_cast<size_t>(bytes));
 }
 
