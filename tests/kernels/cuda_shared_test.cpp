@@ -2,7 +2,7 @@
 // No device refuses a launch: every step of published models, in every type of weights and rows, up to long prompts and
 // contexts, on each device that the emulated one can be. It checks these launches and runs none of them; a sample is
 // computed, and a real device runs the shorter ones. A module that has no code for a device is refused in one sentence.
-#include "cuda_fixture.h"
+#include "cuda_attention_rig.h"
 #include "cuda_op_cases.h"
 #include "kernels/backend/backend.h"
 #include "kernels/numerics.h"
@@ -52,7 +52,8 @@ class CudaSharedTest : public QObject {
              qPrintable(QString("%1 refused, first %2").arg(all.refused.size()).arg(all.refused.value(0))));
   }
 
-  /// A linear step of each type, long enough to need shared memory that has to be asked for, with the CPU's bits.
+  /// With the CPU's bits: a linear step of each type, long enough to need shared memory that has to be asked for, and
+  /// attention of few and of many queries.
   void aSampleIsComputed_data() { perDevice(); }
   void aSampleIsComputed() {
     if (m_file.empty()) QSKIP("no emulated device");
@@ -71,6 +72,12 @@ class CudaSharedTest : public QObject {
         const std::string apart = difference(there.outputs(), cpu.outputs());
         QVERIFY2(apart.empty(), (std::string(dtypeName(type)) + ": " + apart).c_str());
       }
+    const Scene scene = sceneOf(8, 4, 64, DType::bf16, DType::i8);
+    Placed placed(scene, on);
+    for (const int64_t queries : {1, 20}) {
+      const QString different = placed.differs(slice(scene.args(), 150 - queries, 150));
+      QVERIFY2(different.isEmpty(), qPrintable(different));
+    }
   }
 
   void aModuleRunsWhereItHasCode_data() {
