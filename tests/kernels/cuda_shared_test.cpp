@@ -103,10 +103,9 @@ class CudaSharedTest : public QObject {
     const bool runs = images == "90-real;75-virtual" || (images == "90-real" && profile.capability == 90) ||
         (images == "80-virtual" && profile.capability >= 80) ||
         (images.startsWith("75-real") && profile.capability <= 90);
-    QCOMPARE(chosen.backend->id(), runs ? "cuda" : "cpu");
-    if (!runs)
-      QVERIFY2(chosen.why.starts_with("the module has no kernels for " + std::string(profile.card) + ", compute"),
-               chosen.why.c_str());
+    QCOMPARE(QByteArray(chosen.backend->id()).startsWith("cuda"), runs);
+    const std::string why = "the module has no kernels for " + std::string(profile.card) + ", compute";
+    QVERIFY2(runs || chosen.why.find(why) != std::string::npos, chosen.why.c_str());
   }
 
   void aRealDeviceRunsThemAll() {
