@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""cuda_resource_table.py MODULE... [--update] compares what every kernel of the built CUDA module takes of a device, as
+"""cuda_resource_table.py MODULE... [--update] compares what every kernel of built CUDA modules takes of a device, as
 cuobjdump tells it, with simt/kernel_resources.inc: no kernel may need more registers or more of a stack, where spilled
-registers go, and static shared memory has to be as the table says. --update writes the table anew. Exit code 77: there
-is no cuobjdump. It comes with the CUDA toolkit, and with the package nvidia-cuda-cuobjdump of PyPI."""
+registers go, and static shared memory has to be as the table says. --update writes the columns anew that the modules
+have. Exit code 77: there is no cuobjdump. It comes with the CUDA toolkit, and with the package nvidia-cuda-cuobjdump of
+PyPI."""
 import glob
 import os
 import pathlib
@@ -14,14 +15,36 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLE = pathlib.Path(__file__).resolve().parent / "simt" / "kernel_resources.inc"
-LINE = re.compile(r"^KVLAB_KERNEL\((\w+), (\d+), (\d+), (\d+)\)$", re.M)
-# The table has the registers of this architecture, which every build without a card has. Others need other numbers,
-# but never more than a block of threads can have: all kernels say how many threads that is (__launch_bounds__).
-REGISTERS_OF = 90
+# The table has registers of these architectures. Others are not compared; every kernel says how many threads a block
+# has (__launch_bounds__), so its registers fit everywhere.
+ARCHITECTURES = (75, 80, 90, 100, 120)
+LINE = re.compile(r"^KVLAB_KERNEL\((\w+), " + ", ".join([r"(\d+)"] * (len(ARCHITECTURES) + 2)) + r"\)$", re.M)
 # From sm_90 on cuobjdump counts the system's own bytes of a block with those of a kernel that has shared memory.
 RESERVED = 1024
 # Kernels that are there with KV_DEBUG_BOUNDS alone.
 CHECKING = {"guardQueries", "guardRows"}
+
+
+class Needs:
+    """Of a kernel, the most of all its instances; registers as they are handed out, eight at a time."""
+
+    def __init__(self, registers=(), stack=0, shared=()):
+        self.registers, self.stack, self.shared = dict(registers), stack, set(shared)
+
+    def __str__(self):
+        registers = ", ".join(f"{count} on sm_{arch}" for arch, count in sorted(self.registers.items()))
+        return f"registers {registers or '?'}; {self.stack} bytes of stack, {sorted(self.shared)} of shared memory"
+
+    def exceeds(self, told):
+        return (any(count > told.registers.get(arch, count) for arch, count in self.registers.items())
+                or self.stack > told.stack or self.shared != told.shared)
+
+    def line(self, name, told):
+        known = (told.registers if told else {}) | self.registers
+        most = max(known.values())
+        columns = [known.get(arch, most) for arch in ARCHITECTURES]
+        stack = max(self.stack, told.stack if told else 0)
+        return f"KVLAB_KERNEL({name}, {', '.join(map(str, [*columns, stack, max(self.shared)]))})"
 
 
 def cuobjdump():
@@ -42,20 +65,28 @@ def name_of(mangled):
 
 
 def used_by(said):
-    """name -> [registers, stack, {static shared memory}], the most of all instances; registers as they are handed out,
-    eight at a time, None where the module has none of that architecture."""
+    """name -> Needs."""
     used, arch = {}, 0
     for found, mangled, registers, stack, shared in re.findall(
             r"arch = sm_(\d+)|Function (\S+):\s+REG:(\d+) STACK:(\d+) SHARED:(\d+)", said):
         if found:
             arch = int(found)
             continue
-        one = used.setdefault(name_of(mangled), [None, 0, set()])
-        if arch == REGISTERS_OF:
-            one[0] = max(one[0] or 0, (int(registers) + 7) // 8 * 8)
-        one[1] = max(one[1], int(stack))
-        one[2].add(max(int(shared) - (RESERVED if arch >= 90 else 0), 0))
+        one = used.setdefault(name_of(mangled), Needs())
+        if arch in ARCHITECTURES:
+            one.registers[arch] = max(one.registers.get(arch, 0), (int(registers) + 7) // 8 * 8)
+        one.stack = max(one.stack, int(stack))
+        one.shared.add(max(int(shared) - (RESERVED if arch >= 90 else 0), 0))
     return used
+
+
+def table_of(text):
+    """name -> Needs."""
+    table = {}
+    for name, *numbers in LINE.findall(text):
+        *registers, stack, shared = map(int, numbers)
+        table[name] = Needs(zip(ARCHITECTURES, registers), stack, {shared})
+    return table
 
 
 def main():
@@ -66,25 +97,17 @@ def main():
     said = "".join(subprocess.run([tool, "--dump-resource-usage", one], capture_output=True, text=True, check=True).stdout
                    for one in sys.argv[1:] if one != "--update")
     used, text = used_by(said), TABLE.read_text()
-    table = {name: tuple(map(int, rest)) for name, *rest in LINE.findall(text)}
-    wrong = []
-    for name in sorted(used.keys() | table.keys()):
-        if name not in used:
-            if name not in CHECKING:
-                wrong.append(f"{name}: the module does not have it")
-            continue
-        registers, stack, shared = used[name]
-        told = f"{name}: {registers or '?'} registers, {stack} bytes of stack, {', '.join(map(str, sorted(shared)))} shared"
-        print(told)
-        if name not in table:
-            wrong.append(told + "; the table does not have it")
-        elif (registers or 0) > table[name][0] or stack > table[name][1] or shared != {table[name][2]}:
-            wrong.append(told + "; the table says {}, {}, {}".format(*table[name]))
+    table = table_of(text)
+    wrong = [f"{name}: no module has it" for name in sorted(table.keys() - used.keys() - CHECKING)]
+    for name, needs in sorted(used.items()):
+        print(f"{name}: {needs}")
+        told = table.get(name)
+        if not told or needs.exceeds(told):
+            wrong.append(f"{name}: {needs}; the table says {told or 'nothing'}")
     if "--update" in sys.argv:
-        kept = {name: line for name, line in table.items() if name in CHECKING}
-        new = {name: (one[0], one[1], max(one[2])) for name, one in used.items() if one[0]} | kept
-        lines = [f"KVLAB_KERNEL({name}, {', '.join(map(str, line))})" for name, line in sorted(new.items())]
-        TABLE.write_text(text[:LINE.search(text).start()] + "\n".join(lines) + "\n")
+        lines = {name: table[name].line(name, None) for name in CHECKING & table.keys()}
+        lines |= {name: needs.line(name, table.get(name)) for name, needs in used.items() if needs.registers}
+        TABLE.write_text(text[:text.index("KVLAB_KERNEL(", text.rindex("\n//"))] + "\n".join(lines[name] for name in sorted(lines)) + "\n")
         return 0
     if wrong:
         print("not as the table says:", *wrong, sep="\n  ")

@@ -55,9 +55,9 @@ class SimtLimitsTest : public QObject {
 #if defined(KVLAB_SIMT)
  private Q_SLOTS:
   void initTestCase() {
-    for (const char* name : {"addsOne", "meets", "asksForMore"}) kvlab::simt::declareKernel({name, 32, 0});
-    kvlab::simt::declareKernel({"besideStatic", 32, 16});
-    kvlab::simt::declareKernel({"needsRegisters", 255, 0});
+    for (const char* name : {"addsOne", "meets", "asksForMore"}) kvlab::simt::declareKernel(name, 32, 0);
+    kvlab::simt::declareKernel("besideStatic", 32, 16);
+    kvlab::simt::declareKernel("needsRegisters", 255, 0);
   }
   void cleanup() {
     for (const char* name : {"KVLAB_SIMT_DEVICE", "KVLAB_SIMT_IMAGES", "KVLAB_SIMT_DRY"}) qunsetenv(name);

@@ -161,8 +161,8 @@ class SimtTest : public QObject {
   void initTestCase() {
     for (const char* name : {"leaveBeforeTheBarrier", "twoBarriers", "shuffleOfHalf", "readsAnUnnamedLane", "warps",
                              "stage", "product", "addOne", "loads", "storesWords", "readsWords", "copies"})
-      kvlab::simt::declareKernel({name, 32, 0});
-    kvlab::simt::declareKernel({"sum", 32, 256});
+      kvlab::simt::declareKernel(name, 32, 0);
+    kvlab::simt::declareKernel("sum", 32, 256);
   }
   void init() { order(0); }
   void cleanup() { cudaGetLastError(); }

@@ -87,7 +87,8 @@ std::string lastPart(const std::string& mangled) {
 std::map<std::string, KernelResources>& table() {
   static std::map<std::string, KernelResources> all = [] {
     std::map<std::string, KernelResources> made;
-#define KVLAB_KERNEL(name, registers, stackBytes, sharedBytes) made[#name] = {#name, registers, sharedBytes};
+#define KVLAB_KERNEL(name, sm75, sm80, sm90, sm100, sm120, stackBytes, sharedBytes) \
+  made[#name] = {#name, {sm75, sm80, sm90, sm100, sm120}, sharedBytes};
 #include "kernel_resources.inc"
 #undef KVLAB_KERNEL
     return made;
@@ -109,6 +110,9 @@ const KernelResources* resourcesOf(const void* kernel) {
   return at->second;
 }
 
-void declareKernel(KernelResources one) { table()[one.name] = one; }
+void declareKernel(const std::string& name, int registers, int sharedBytes) {
+  KernelResources& one = table()[name] = {name, {}, sharedBytes};
+  one.registers.fill(registers);
+}
 
 }  // namespace kvlab::simt

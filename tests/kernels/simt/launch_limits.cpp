@@ -48,7 +48,8 @@ int warpsOf(int threads) { return roundUp(threads, 32) / 32; }
 
 /// Blocks whose registers a multiprocessor has. Each of its parts holds every fourth warp of a block, and has its own.
 int blocksByRegisters(const KernelResources& k, int threads) {
-  const int ofWarp = std::max(roundUp(k.registers * 32, kRegisterPiece), kRegisterPiece);
+  const int registers = k.registersOn(imageFor(deviceProfile()).binary),
+            ofWarp = std::max(roundUp(registers * 32, kRegisterPiece), kRegisterPiece);
   const int warps = warpsOf(threads), all = kRegisters / kParts / ofWarp * kParts;
   return roundUp(warps, kParts) > all ? 0 : all / warps;
 }
@@ -113,7 +114,7 @@ cudaError_t kernelAttributes(cudaFuncAttributes* out, const void* kernel) {
   if (const cudaError_t e = findKernel(kernel, &k); e != cudaSuccess) return runtime().remember(e);
   const Image image = imageFor(deviceProfile());
   *out = {.sharedSizeBytes = static_cast<size_t>(k->sharedBytes),
-          .numRegs = k->registers,
+          .numRegs = k->registersOn(image.binary),
           .ptxVersion = image.ptx,
           .binaryVersion = image.binary,
           .maxDynamicSharedSizeBytes = mostDynamic(kernel, *k)};
