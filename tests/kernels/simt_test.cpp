@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The emulated device finds the faults that it exists for: barriers that some threads miss, races, copies that
-// nothing waits for, host code that touches device memory.
+// nothing waits for, host code that touches device memory, addresses that are not aligned, calls that a capture
+// forbids.
+
+#include "support/runner.h"
 
 #if defined(KVLAB_SIMT)
 #include <sys/wait.h>
@@ -8,11 +11,13 @@
 
 #include <csignal>
 #include <set>
+#include <thread>
 
+#include "kernel_table.h"
+#include "kernels/cuda/attention/attention_math.h"
 #include "kernels/cuda/runtime/async_copy.h"
 #include "kernels/cuda/runtime/launch.h"
 #include "kernels/cuda/runtime/mma.h"
-#include "support/runner.h"
 
 using namespace kvlab::kernels;
 using namespace kvlab::kernels::cuda;
@@ -90,6 +95,44 @@ __global__ void product(const uint32_t* a, const uint16_t* b, float* c) {
 
 __global__ void addOne(int* x) { atomicAdd(x, 1); }
 
+__global__ void loads(const float4* from, float* out) { out[threadIdx.x] = from[threadIdx.x].y; }
+__global__ void storesWords(uint8_t* to) { *reinterpret_cast<uint64_t*>(to + 8 * threadIdx.x) = 1; }
+__global__ void readsWords(const uint8_t* from, float* out) { out[threadIdx.x] = wordAt<float>(from); }
+__global__ void copies(const uint8_t* from, uint32_t valid) {
+  copyAsync16(dynamicShared<uint4>() + threadIdx.x, from + 16 * threadIdx.x, valid);
+  waitCopies<0>();
+}
+
+/// A stream that records.
+struct Recording {
+  cudaStream_t stream = nullptr;
+
+  explicit Recording(cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed,
+                     unsigned flags = cudaStreamNonBlocking) {
+    cudaStreamCreateWithFlags(&stream, flags);
+    begin(mode);
+  }
+  ~Recording() {
+    end();
+    cudaStreamDestroy(stream);
+    cudaGetLastError();
+  }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  void begin(cudaStreamCaptureMode mode) {
+    if (cudaStreamBeginCapture(stream, mode) != cudaSuccess) qFatal("no recording");
+  }
+  /// The result, and that there is a graph only without an error.
+  cudaError_t end() {
+    cudaGraph_t graph = nullptr;
+    const cudaError_t e = cudaStreamEndCapture(stream, &graph);
+    if ((e == cudaSuccess) != (graph != nullptr)) qFatal("a graph of a lost recording");
+    if (graph) cudaGraphDestroy(graph);
+    return e;
+  }
+};
+
 template <class T>
 T* device(size_t count) {
   T* at = nullptr;
@@ -115,7 +158,14 @@ class SimtTest : public QObject {
 
 #if defined(KVLAB_SIMT)
  private Q_SLOTS:
+  void initTestCase() {
+    for (const char* name : {"leaveBeforeTheBarrier", "twoBarriers", "shuffleOfHalf", "readsAnUnnamedLane", "warps",
+                             "stage", "product", "addOne", "loads", "storesWords", "readsWords", "copies"})
+      kvlab::simt::declareKernel(name, 32, 0);
+    kvlab::simt::declareKernel("sum", 32, 256);
+  }
   void init() { order(0); }
+  void cleanup() { cudaGetLastError(); }
 
   void missedBarriersAreReported() {
     for (const int seed : {0, 1, 2}) {
@@ -234,9 +284,6 @@ class SimtTest : public QObject {
     QCOMPARE(cudaStreamCreate(&stream), cudaSuccess);
     QCOMPARE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
     QCOMPARE(launch(addOne, 3, 32, 0, stream, x), 0);
-    QCOMPARE(cudaStreamSynchronize(stream), cudaErrorStreamCaptureUnsupported);
-    void* at = nullptr;
-    QCOMPARE(cudaMalloc(&at, 4), cudaErrorStreamCaptureUnsupported);
     QCOMPARE(cudaStreamEndCapture(stream, &graph), cudaSuccess);
     QCOMPARE(cudaGraphInstantiate(&exec, graph), cudaSuccess);
     QCOMPARE(read(x, 1)[0], 0);
@@ -245,23 +292,153 @@ class SimtTest : public QObject {
     QCOMPARE(cudaGraphExecDestroy(exec), cudaSuccess);
     QCOMPARE(cudaGraphDestroy(graph), cudaSuccess);
     QCOMPARE(cudaStreamDestroy(stream), cudaSuccess);
-    cudaGetLastError();
   }
 
-  void launchesAreChecked() {
-    QCOMPARE(launch(twoBarriers, 0, 32, 0, nullptr), 0);
-    QCOMPARE(launch(twoBarriers, 1, 2048, 0, nullptr), int{cudaErrorInvalidConfiguration});
-    QCOMPARE(launch(twoBarriers, {1, 70000}, 32, 0, nullptr), int{cudaErrorInvalidConfiguration});
-    QCOMPARE(launch(twoBarriers, 1, 32, 300 * 1024, nullptr), int{cudaErrorInvalidValue});
-    qputenv("KVLAB_SIMT_SHARED", "65536");
-    QCOMPARE(launch(leaveBeforeTheBarrier, 1, 32, 65536, nullptr, 0), 0);
-    QCOMPARE(launch(leaveBeforeTheBarrier, 1, 32, 65537, nullptr, 0), int{cudaErrorInvalidValue});
-    qputenv("KVLAB_SIMT_DRY", "1");
-    QCOMPARE(launch(addOne, 1, 32, 65536, nullptr, static_cast<int*>(nullptr)), 0);
-    QCOMPARE(launch(addOne, 1, 32, 65537, nullptr, static_cast<int*>(nullptr)), int{cudaErrorInvalidValue});
-    qunsetenv("KVLAB_SIMT_DRY");
-    qunsetenv("KVLAB_SIMT_SHARED");
-    cudaGetLastError();
+  /// A call that a capture forbids costs it its graph; the stream is free again behind the end.
+  void brokenRulesOfACaptureLoseIt() {
+    int* x = device<int>(1);
+    cudaEvent_t event = nullptr;
+    QCOMPARE(cudaEventCreate(&event), cudaSuccess);
+    float milliseconds = 0;
+    const std::vector<std::pair<std::function<cudaError_t(cudaStream_t)>, cudaError_t>> calls = {
+        {[](cudaStream_t s) { return cudaStreamSynchronize(s); }, cudaErrorStreamCaptureUnsupported},
+        {[](cudaStream_t s) { return cudaStreamQuery(s); }, cudaErrorStreamCaptureUnsupported},
+        {[](cudaStream_t) { return cudaDeviceSynchronize(); }, cudaErrorStreamCaptureUnsupported},
+        {[](cudaStream_t s) { return cudaStreamDestroy(s); }, cudaErrorStreamCaptureUnsupported},
+        {[](cudaStream_t s) { return cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed); },
+         cudaErrorStreamCaptureUnsupported},
+        {[&](cudaStream_t s) { return cudaEventRecord(event, s), cudaEventQuery(event); }, cudaErrorCapturedEvent},
+        {[&](cudaStream_t s) { return cudaEventRecord(event, s), cudaEventSynchronize(event); },
+         cudaErrorCapturedEvent},
+        {[&](cudaStream_t s) { return cudaEventRecord(event, s), cudaEventElapsedTime(&milliseconds, event, event); },
+         cudaErrorCapturedEvent},
+        {[&](cudaStream_t s) { return cudaEventRecord(event), cudaStreamWaitEvent(s, event); },
+         cudaErrorStreamCaptureIsolation}};
+    for (size_t i = 0; i < calls.size(); ++i) {
+      Recording r;
+      QCOMPARE(launch(addOne, 1, 32, 0, r.stream, x), 0);
+      QVERIFY2(calls[i].first(r.stream) == calls[i].second, qPrintable(QString::number(i)));
+      QCOMPARE(launch(addOne, 1, 32, 0, r.stream, x), int{cudaErrorStreamCaptureInvalidated});
+      cudaStreamCaptureStatus status{};
+      QCOMPARE(cudaStreamIsCapturing(r.stream, &status), cudaSuccess);
+      QCOMPARE(status, cudaStreamCaptureStatusInvalidated);
+      QCOMPARE(r.end(), cudaErrorStreamCaptureInvalidated);
+      QCOMPARE(launch(addOne, 1, 32, 0, r.stream, x), 0);
+      QCOMPARE(cudaStreamSynchronize(r.stream), cudaSuccess);
+      r.begin(cudaStreamCaptureModeRelaxed);
+      QCOMPARE(r.end(), cudaSuccess);
+    }
+    QCOMPARE(cudaEventDestroy(event), cudaSuccess);
+  }
+
+  /// Calls that no stream orders, as an allocation, are a matter of the mode; the default stream is one of the
+  /// stream's.
+  void captureModesForbidDifferentCalls() {
+    int* x = device<int>(1);
+    int here = 0;
+    const auto allocates = [] {
+      void* at = nullptr;
+      const cudaError_t e = cudaMalloc(&at, 4);
+      return e == cudaSuccess ? cudaFree(at) : e;
+    };
+    const auto elsewhere = [&] {
+      cudaError_t e = cudaSuccess;
+      std::thread([&] { e = allocates(); }).join();
+      return e;
+    };
+    {
+      Recording r;
+      QCOMPARE(allocates(), cudaSuccess);
+      QCOMPARE(cudaMemcpy(&here, x, 4, cudaMemcpyDeviceToHost), cudaSuccess);
+      QCOMPARE(cudaMemset(x, 0, 4), cudaSuccess);
+      QCOMPARE(launch(addOne, 1, 32, 0, nullptr, x), 0);
+      QCOMPARE(r.end(), cudaSuccess);
+    }
+    {
+      Recording r(cudaStreamCaptureModeThreadLocal);
+      QCOMPARE(elsewhere(), cudaSuccess);
+      QCOMPARE(allocates(), cudaErrorStreamCaptureUnsupported);
+      QCOMPARE(r.end(), cudaErrorStreamCaptureInvalidated);
+    }
+    {
+      Recording r(cudaStreamCaptureModeGlobal);
+      QCOMPARE(elsewhere(), cudaErrorStreamCaptureUnsupported);
+      QCOMPARE(cudaMemcpy(&here, x, 4, cudaMemcpyDeviceToHost), cudaErrorStreamCaptureUnsupported);
+      QCOMPARE(r.end(), cudaErrorStreamCaptureInvalidated);
+    }
+    {
+      Recording r(cudaStreamCaptureModeRelaxed, cudaStreamDefault);
+      QCOMPARE(launch(addOne, 1, 32, 0, nullptr, x), int{cudaErrorStreamCaptureImplicit});
+      QCOMPARE(r.end(), cudaErrorStreamCaptureInvalidated);
+    }
+    {
+      Recording r(cudaStreamCaptureModeThreadLocal);
+      cudaError_t e = cudaSuccess;
+      std::thread([&] { e = r.end(); }).join();
+      QCOMPARE(e, cudaErrorStreamCaptureWrongThread);
+    }
+  }
+
+  void streamsOfACaptureComeTogether() {
+    int* x = device<int>(1);
+    cudaEvent_t fork = nullptr, join = nullptr;
+    cudaEventCreate(&fork), cudaEventCreate(&join);
+    cudaStream_t other = nullptr;
+    QCOMPARE(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), cudaSuccess);
+    for (const bool joined : {true, false}) {
+      Recording r;
+      QCOMPARE(cudaEventRecord(fork, r.stream), cudaSuccess);
+      QCOMPARE(cudaStreamWaitEvent(other, fork), cudaSuccess);
+      QCOMPARE(launch(addOne, 1, 32, 0, other, x), 0);
+      QCOMPARE(cudaEventRecord(join, other), cudaSuccess);
+      if (!joined) QCOMPARE(launch(addOne, 1, 32, 0, other, x), 0);
+      QCOMPARE(cudaStreamWaitEvent(r.stream, join), cudaSuccess);
+      QCOMPARE(r.end(), joined ? cudaSuccess : cudaErrorStreamCaptureUnjoined);
+      QCOMPARE(cudaStreamSynchronize(other), cudaSuccess);
+    }
+    {
+      Recording r;
+      QCOMPARE(cudaEventRecord(fork, r.stream), cudaSuccess);
+      QCOMPARE(cudaStreamWaitEvent(other, fork), cudaSuccess);
+      cudaGraph_t none = nullptr;
+      QCOMPARE(cudaStreamEndCapture(other, &none), cudaErrorStreamCaptureUnmatched);
+    }
+    {
+      Recording r, s;
+      QCOMPARE(cudaEventRecord(fork, r.stream), cudaSuccess);
+      QCOMPARE(cudaStreamWaitEvent(s.stream, fork), cudaErrorStreamCaptureMerge);
+      QCOMPARE(r.end(), cudaErrorStreamCaptureInvalidated);
+      QCOMPARE(s.end(), cudaErrorStreamCaptureInvalidated);
+    }
+    QCOMPARE(cudaStreamDestroy(other), cudaSuccess);
+    cudaEventDestroy(fork), cudaEventDestroy(join);
+  }
+
+  void misalignedAddressesAreReported() {
+    auto* bytes = device<uint8_t>(4096);
+    auto* out = device<float>(32);
+    const auto refused = [](int error, const char* where) {
+      QCOMPARE(error, int{cudaErrorMisalignedAddress});
+      const QRegularExpression pattern(
+          QString(R"(^simt_test.cpp:\d+ \(.*misaligned.*\), block \d, 0, 0: thread \d+, 0, 0: misaligned address, %1)")
+              .arg(where));
+      QVERIFY2(pattern.match(said()).hasMatch(), qPrintable(said()));
+    };
+    for (const int seed : {0, 1}) {
+      order(seed);
+      QCOMPARE(launch(copies, 2, 32, 512, nullptr, bytes + 16, 4u), 0);
+      refused(launch(copies, 2, 32, 512, nullptr, bytes + 8, 4u), "8 bytes behind a border of 16, async_copy.h:");
+      refused(launch(copies, 2, 32, 512, nullptr, bytes + 4, 0u), "4 bytes behind a border of 16, async_copy.h:");
+      QCOMPARE(launch(readsWords, 1, 32, 0, nullptr, bytes + 4, out), 0);
+      refused(launch(readsWords, 1, 32, 0, nullptr, bytes + 6, out), "2 bytes behind a border of 4, attention_math.h:");
+#if defined(KVLAB_SIMT_ALIGNMENT)
+      QCOMPARE(launch(loads, 2, 32, 0, nullptr, reinterpret_cast<const float4*>(bytes), out), 0);
+      refused(launch(loads, 2, 32, 0, nullptr, reinterpret_cast<const float4*>(bytes + 8), out),
+              "8 bytes behind a border of 16, simt_test.cpp:");
+      refused(launch(storesWords, 1, 32, 0, nullptr, bytes + 4), "4 bytes behind a border of 8, simt_test.cpp:");
+#endif
+    }
+    QCOMPARE(launch(addOne, 1, 32, 0, nullptr, device<int>(1)), 0);  // the device goes on
   }
 
   /// A launch would have to ask for less than the limit by as much as the kernel has static memory.
@@ -269,7 +446,6 @@ class SimtTest : public QObject {
     int* x = device<int>(64);
     QCOMPARE(launch(sum<true>, 1, 64, 16, nullptr, x, x), int{cudaErrorLaunchFailure});
     QVERIFY2(said().contains("static shared memory beside 16 dynamic bytes, simt_test.cpp:"), qPrintable(said()));
-    cudaGetLastError();
   }
 
  private:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Structure checks: nothing stray at the top, includes point one way, no cycles between folders, one definition
-per type, one writer of files, SPDX lines, size budget, one format, documents that exist, a manual that the window can show.
+per type, one writer of files, SPDX lines, size budget, one format, documents that exist, a manual that the window can
+show, kernels whose needs are written down.
 
 usage: lint.py ROOT; prints every finding and exits 1 if there is one."""
 import fnmatch
@@ -200,6 +201,26 @@ def check_knots(root, graph, say):
             say(f"{place}: {' '.join(sorted(one))} is no longer such a group: write down what is left of it")
 
 
+KERNELS = pathlib.Path("tests/kernels/simt/kernel_resources.inc")
+KERNEL = re.compile(r"__global__ void\s+(__launch_bounds__\([^()]*\)\s+)?(\w+)\(")
+
+
+def check_kernels(texts, say):
+    """Every CUDA kernel says how many threads a block has, so that its registers fit, and has a line in the table of
+    what kernels take of a device."""
+    listed = set(re.findall(r"^KVLAB_KERNEL\((\w+),", texts.get(KERNELS, ""), re.M))
+    there = set()
+    for path, text in texts.items():
+        for bounds, name in KERNEL.findall(text) if path.is_relative_to("kernels/cuda") else ():
+            there.add(name)
+            if not bounds:
+                say(f"{path}: {name} has no __launch_bounds__")
+            if name not in listed:
+                say(f"{path}: {name} is not in {KERNELS}, which cuda_resource_table.py MODULE --update writes")
+    for name in sorted(listed - there):
+        say(f"{KERNELS}: there is no {name}")
+
+
 def main(root):
     findings, graph, units, types, sources, texts = [], {}, {}, {}, [], {}
     for path in tracked(root):
@@ -233,6 +254,7 @@ def main(root):
                     units.setdefault(path.with_suffix("").as_posix(), set()).add(target.with_suffix("").as_posix())
     check_documents(root, texts, findings.append)
     check_manual(texts, findings.append)
+    check_kernels(texts, findings.append)
     check_format(root, sources, findings.append)
     check_knots(root, units, findings.append)
     for place in sorted({folder(path) for path in sources if path.parts[0] == "app"}):

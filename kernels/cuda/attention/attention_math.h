@@ -17,6 +17,9 @@ __device__ __forceinline__ T wordAt(const void* from) {
 #if defined(__CUDA_ARCH__)
   return *static_cast<const T*>(from);
 #else
+#if !defined(__CUDACC__)
+  simt::blockRunner().checkAligned(from, alignof(T), {__FILE__, __LINE__});
+#endif
   T word;
   memcpy(&word, from, sizeof word);
   return word;

@@ -161,8 +161,10 @@ class GateRows {
   float *m_from, *m_to;  ///< [kRows, width]
 };
 
+/// Instances for weights beside borders of 16 bytes, which are rare, take a multiprocessor for themselves if need be:
+/// with half of its registers they spill on sm_120.
 template <DType T, int kRows, bool kAligned>
-__global__ void __launch_bounds__(kMaxThreads) gateKernel(GateMlpArgs a, int width) {
+__global__ void __launch_bounds__(kMaxThreads, kAligned ? 0 : 1) gateKernel(GateMlpArgs a, int width) {
   GateRows<T, kRows, kAligned>(a, width).run();
 }
 

@@ -84,8 +84,8 @@ int32_t launch(void (*kernel)(P...), const Grid& grid, dim3 block, int64_t share
   if (grid.x <= 0 || grid.y <= 0 || grid.z <= 0) return cudaSuccess;
   const dim3 blocks(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y), static_cast<unsigned>(grid.z));
   const auto shared = static_cast<size_t>(sharedBytes);
-#if defined(__CUDACC__)
   if (const int32_t e = prepareShared(kernel, sharedBytes); e != cudaSuccess) return e;
+#if defined(__CUDACC__)
   cudaGetLastError();  // an error of an earlier call was returned there
   kernel<<<blocks, block, shared, static_cast<cudaStream_t>(stream)>>>(args...);
   return cudaGetLastError();
@@ -97,6 +97,7 @@ int32_t launch(void (*kernel)(P...), const Grid& grid, dim3 block, int64_t share
                        {.grid = blocks,
                         .block = block,
                         .sharedBytes = shared,
+                        .kernel = reinterpret_cast<const void*>(kernel),
                         .body = [kernel, all = std::tuple<P...>(args...)] { std::apply(kernel, all); },
                         .name = name});
 #endif

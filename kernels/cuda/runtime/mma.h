@@ -32,6 +32,7 @@ __device__ __forceinline__ uint32_t roundedPair(float low, float high) {
 template <bool Transposed>
 __device__ __forceinline__ void loadMatrices(uint32_t (&to)[4], const uint16_t* row) {
 #if !defined(__CUDACC__)
+  simt::blockRunner().checkAligned(row, 16, {__FILE__, __LINE__});
   const auto rows = simt::broughtByWarp(row);
   const unsigned lane = simt::blockRunner().lane(), g = lane / 4, t = lane % 4;
   for (unsigned i = 0; i < 4; ++i) {

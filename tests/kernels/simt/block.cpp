@@ -5,9 +5,12 @@
 #include <boost/context/protected_fixedsize_stack.hpp>
 
 #include <bit>
+#include <csetjmp>
 #include <cstring>
 #include <numeric>
 #include <vector>
+
+#include "device_profiles.h"
 
 #if defined(SIMT_ADDRESS_SANITIZER)  // this file itself is not instrumented
 #include <sanitizer/asan_interface.h>
@@ -60,6 +63,7 @@ struct Thread {
   unsigned source = 0;           ///< lane of a shuffle
   std::vector<Copy> copies;      ///< that nothing has waited for
   std::vector<unsigned> groups;  ///< sizes of the committed ones among them, oldest first
+  std::jmp_buf begin;            ///< where the thread began
   ctx::fiber fiber;
   const void* bottom = nullptr;
   size_t size = 0;
@@ -86,7 +90,7 @@ struct BlockRunner::Impl {
   std::vector<std::unique_ptr<Thread>> threads;
   std::vector<uint32_t> waiting;  ///< per warp: lanes that wait in a warp operation
   std::vector<unsigned> order;
-  std::vector<std::byte> shared = std::vector<std::byte>(kSharedLimit + 128);
+  std::vector<std::byte> shared = std::vector<std::byte>(kSharedOfAnyBlock + 128);
   const Launch* launch = nullptr;
   Thread* now = nullptr;
   unsigned count = 0, atBarrier = 0, done = 0;
@@ -95,6 +99,7 @@ struct BlockRunner::Impl {
   uint64_t random = 0;
   bool seeded = false, quit = false;
   std::string failure;
+  bool misaligned = false;
   ctx::fiber scheduler;
   const void* schedulerBottom = nullptr;
   size_t schedulerSize = 0;
@@ -134,6 +139,7 @@ struct BlockRunner::Impl {
     schedulerStack.leave(t.bottom, t.size);
     t.fiber = std::move(t.fiber).resume();
     schedulerStack.arrive(nullptr, nullptr);
+    now = nullptr;
   }
 
   /// From a fiber back to the scheduler, until it is resumed.
@@ -151,14 +157,29 @@ struct BlockRunner::Impl {
     if (!failure.empty()) throw Abandoned();
   }
 
+  /// misalign() comes back here: the compiler's checks may not throw.
+  void work(Thread& t) {
+    if (setjmp(t.begin) != 0) return;
+    try {
+      if (failure.empty()) launch->body();
+    } catch (const Abandoned&) {
+    }
+  }
+
+  /// On a fiber, from the midst of a kernel, whose objects have no destructors.
+  [[noreturn]] void misalign(const void* at, size_t border, Place place) {
+    misaligned = true;
+    fail("thread " + text(now->index) + ": misaligned address, " +
+         std::to_string(reinterpret_cast<uintptr_t>(at) % border) + " bytes behind a border of " +
+         std::to_string(border) + ", " + fileName(place) + ":" + std::to_string(place.line));
+    std::longjmp(now->begin, 1);
+  }
+
   ctx::fiber live(Thread& t, ctx::fiber&& from) {
     scheduler = std::move(from);
     t.stack.arrive(&schedulerBottom, &schedulerSize);
     while (!quit) {
-      try {
-        if (failure.empty()) launch->body();
-      } catch (const Abandoned&) {
-      }
+      work(t);
       t.copies.clear();
       t.groups.clear();
       t.state = State::done;
@@ -199,8 +220,8 @@ struct BlockRunner::Impl {
     waiting.assign((count + kWarp - 1) / kWarp, 0);
     for (unsigned i = 0; i < count; ++i) threads[i]->state = State::ready;
 #if defined(SIMT_ADDRESS_SANITIZER)  // this file itself is not instrumented
-    ASAN_UNPOISON_MEMORY_REGION(sharedStart(), kSharedLimit);
-    ASAN_POISON_MEMORY_REGION(sharedStart() + launch->sharedBytes, kSharedLimit - launch->sharedBytes);
+    ASAN_UNPOISON_MEMORY_REGION(sharedStart(), kSharedOfAnyBlock);
+    ASAN_POISON_MEMORY_REGION(sharedStart() + launch->sharedBytes, kSharedOfAnyBlock - launch->sharedBytes);
 #endif
     memset(sharedStart(), 0xff, launch->sharedBytes);
     arrange();
@@ -300,7 +321,7 @@ struct BlockRunner::Impl {
 BlockRunner::BlockRunner() : m_impl(std::make_unique<Impl>()) {}
 BlockRunner::~BlockRunner() = default;
 
-std::string BlockRunner::run(const Launch& launch, uint64_t seed) {
+Fault BlockRunner::run(const Launch& launch, uint64_t seed) {
   Impl& d = *m_impl;
   gridDim = launch.grid;
   blockDim = launch.block;
@@ -309,12 +330,13 @@ std::string BlockRunner::run(const Launch& launch, uint64_t seed) {
   d.seeded = seed != 0;
   d.random = seed;
   d.failure.clear();
+  d.misaligned = false;
   while (d.threads.size() < d.count) d.addThread();
   for (unsigned i = 0; i < d.count; ++i) {
     d.threads[i]->index = {i % blockDim.x, i / blockDim.x % blockDim.y, i / blockDim.x / blockDim.y};
   }
   d.runGrid();
-  return d.failure;
+  return {d.failure, d.misaligned};
 }
 
 int BlockRunner::barrier(int predicate, Place place) {
@@ -360,7 +382,13 @@ void BlockRunner::meetStatic(Place place) {
 }
 unsigned BlockRunner::thread() const { return m_impl->now->number; }
 
-void BlockRunner::copyAsync(void* to, const void* from, unsigned bytes, unsigned valid) {
+void BlockRunner::checkAligned(const void* at, size_t border, Place place) {
+  if (m_impl->now && reinterpret_cast<uintptr_t>(at) % border != 0) m_impl->misalign(at, border, place);
+}
+
+void BlockRunner::copyAsync(void* to, const void* from, unsigned bytes, unsigned valid, Place place) {
+  checkAligned(to, bytes, place);
+  checkAligned(from, bytes, place);
   m_impl->now->copies.push_back({to, from, bytes, valid});
 }
 
@@ -384,3 +412,18 @@ void BlockRunner::waitCopies(unsigned groupsLeft) {
 }
 
 }  // namespace kvlab::simt
+
+#if defined(KVLAB_SIMT_ALIGNMENT)
+// The compiler's report of a load or store at an address that is not aligned as its type asks (-fsanitize=alignment).
+// Code of the host goes on.
+struct SimtMismatch {
+  const char* file;
+  uint32_t line, column;
+  const void* type;
+  unsigned char borderBits, kind;
+};
+extern "C" void __ubsan_handle_type_mismatch_v1(const SimtMismatch* what, uintptr_t at) {
+  kvlab::simt::blockRunner().checkAligned(reinterpret_cast<const void*>(at), size_t{1} << what->borderBits,
+                                          {what->file, static_cast<int>(what->line)});
+}
+#endif

@@ -3,7 +3,9 @@
 // barriers and warp operations. Between two barriers threads run in ascending order, or with a seed in an order drawn
 // from it, the blocks too: code that lacks a barrier then gives other results. Static shared
 // memory is one static variable for all blocks; dynamic shared memory starts every block as NaN.
-// A barrier or warp operation that some of its threads never reach ends the launch with a report.
+// A barrier or warp operation that some of its threads never reach ends the launch with a report; so does a load or
+// store at an address that is no multiple of the size that its type asks for, where the compiler checks these
+// (-fsanitize=alignment, simt.cmake).
 #pragma once
 
 #include <cstddef>
@@ -17,19 +19,25 @@
 namespace kvlab::simt {
 
 inline constexpr unsigned kWarp = 32;
-inline constexpr size_t kSharedLimit = 227 * 1024;  ///< unless the environment says less
 
 struct Launch {
   dim3 grid, block;
   size_t sharedBytes = 0;
-  std::function<void()> body;  ///< the work of one thread
-  std::string name;            ///< for reports
+  const void* kernel = nullptr;  ///< address of its function
+  std::function<void()> body;    ///< the work of one thread
+  std::string name;              ///< for reports
 };
 
 /// A place in device code, for reports.
 struct Place {
   const char* file = "";
   int line = 0;
+};
+
+/// Why a launch ended early; without a text it did not.
+struct Fault {
+  std::string text;
+  bool misaligned = false;
 };
 
 enum class WarpOp : uint8_t { sync, shuffle, vote };
@@ -42,7 +50,7 @@ class BlockRunner {
   BlockRunner& operator=(const BlockRunner&) = delete;
 
   /// Empty, or the error and its place.
-  std::string run(const Launch& launch, uint64_t seed);
+  Fault run(const Launch& launch, uint64_t seed);
 
   // Called by device code, on a fiber.
   int barrier(int predicate, Place);  ///< number of threads whose predicate is not 0
@@ -51,8 +59,12 @@ class BlockRunner {
   uint64_t meet(WarpOp, uint32_t mask, uint64_t value, unsigned source, Place);
   void* dynamicShared();
   void meetStatic(Place);  ///< A kernel with dynamic shared memory has no static one (launch.h).
-  /// cp.async: nothing is copied before a wait; validBytes come from memory, the rest is 0.
-  void copyAsync(void* to, const void* from, unsigned bytes, unsigned validBytes);
+  /// Ends the launch unless `at` is a multiple of `border`.
+  void checkAligned(const void* at, size_t border, Place);
+  /// cp.async: nothing is copied before a wait; validBytes come from memory, the rest is 0. Both addresses are
+  /// multiples of `bytes`.
+  void copyAsync(void* to, const void* from, unsigned bytes, unsigned validBytes,
+                 Place = {__builtin_FILE(), __builtin_LINE()});
   void commitCopies();
   void waitCopies(unsigned groupsLeft);
   unsigned thread() const;  ///< its number in the block

@@ -2,10 +2,12 @@
 // The part of the CUDA runtime that this library uses, on an emulated device: kernels are compiled by the
 // host's compiler and run thread by thread (block.h). Work is done when it is given to a stream; a
 // capturing stream keeps it for its graph instead. Kernels are started through kernels/cuda/runtime/launch.h.
-// Environment, read at every launch: KVLAB_SIMT_SEED permutes the order of threads (0 = ascending);
-// KVLAB_SIMT_SHARED bytes of shared memory are there for a block; with KVLAB_SIMT_DRY=1 launches are checked and not
-// run, so that their pointers may be anything; read once: KVLAB_SIMT_MEMORY bytes of device memory. A failed launch is
-// told on stderr and by cudaGetErrorString, names the place in the code that launched it, and leaves the device usable.
+// Environment, read at every call: KVLAB_SIMT_SEED permutes the order of threads (0 = ascending); KVLAB_SIMT_DEVICE
+// names the device whose limits hold (device_profiles.h); KVLAB_SIMT_IMAGES says for which architectures the module has
+// code, in CMake's words ("80-real;75-virtual", unless it says anything, all of them); with KVLAB_SIMT_DRY=1 launches
+// are checked and not run, and nothing is set, so that pointers may be anything; read once: KVLAB_SIMT_MEMORY bytes of
+// device memory. A failed launch is told on stderr and by cudaGetErrorString, names the place in the code that launched
+// it, and leaves the device usable.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +21,25 @@ enum cudaError_t : int {
   cudaErrorMemoryAllocation = 2,
   cudaErrorInvalidConfiguration = 9,
   cudaErrorInsufficientDriver = 35,
+  cudaErrorInvalidDeviceFunction = 98,
   cudaErrorNoDevice = 100,
   cudaErrorInvalidDevice = 101,
+  cudaErrorNoKernelImageForDevice = 209,
   cudaErrorInvalidResourceHandle = 400,
   cudaErrorNotReady = 600,
+  cudaErrorLaunchOutOfResources = 701,
+  cudaErrorMisalignedAddress = 716,
   cudaErrorLaunchFailure = 719,
   cudaErrorNotSupported = 801,
-  cudaErrorStreamCaptureUnsupported = 900
+  cudaErrorStreamCaptureUnsupported = 900,
+  cudaErrorStreamCaptureInvalidated = 901,
+  cudaErrorStreamCaptureMerge = 902,
+  cudaErrorStreamCaptureUnmatched = 903,
+  cudaErrorStreamCaptureUnjoined = 904,
+  cudaErrorStreamCaptureIsolation = 905,
+  cudaErrorStreamCaptureImplicit = 906,
+  cudaErrorCapturedEvent = 907,
+  cudaErrorStreamCaptureWrongThread = 908
 };
 enum cudaMemcpyKind {
   cudaMemcpyHostToHost,
@@ -35,10 +49,22 @@ enum cudaMemcpyKind {
   cudaMemcpyDefault
 };
 enum cudaDeviceAttr {
+  cudaDevAttrMaxThreadsPerBlock = 1,
+  cudaDevAttrMaxGridDimX = 5,
+  cudaDevAttrMaxGridDimY = 6,
+  cudaDevAttrMaxGridDimZ = 7,
+  cudaDevAttrMaxSharedMemoryPerBlock = 8,
+  cudaDevAttrMaxRegistersPerBlock = 12,
   cudaDevAttrMultiProcessorCount = 16,
+  cudaDevAttrL2CacheSize = 38,
+  cudaDevAttrMaxThreadsPerMultiProcessor = 39,
   cudaDevAttrComputeCapabilityMajor = 75,
   cudaDevAttrComputeCapabilityMinor = 76,
-  cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
+  cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
+  cudaDevAttrMaxRegistersPerMultiprocessor = 82,
+  cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
+  cudaDevAttrMaxBlocksPerMultiprocessor = 106,
+  cudaDevAttrReservedSharedMemoryPerBlock = 111
 };
 enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
@@ -49,7 +75,11 @@ enum cudaStreamCaptureMode {
   cudaStreamCaptureModeThreadLocal,
   cudaStreamCaptureModeRelaxed
 };
-enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive };
+enum cudaStreamCaptureStatus {
+  cudaStreamCaptureStatusNone,
+  cudaStreamCaptureStatusActive,
+  cudaStreamCaptureStatusInvalidated
+};
 inline constexpr unsigned cudaStreamDefault = 0, cudaStreamNonBlocking = 1;
 inline constexpr unsigned cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2;
 inline constexpr unsigned cudaHostAllocDefault = 0, cudaHostAllocPortable = 1, cudaHostAllocMapped = 2;
@@ -57,12 +87,18 @@ inline constexpr unsigned cudaHostRegisterDefault = 0, cudaHostRegisterReadOnly 
 
 struct cudaDeviceProp {
   char name[256];
-  size_t totalGlobalMem, sharedMemPerBlockOptin;
-  int major, minor, multiProcessorCount, warpSize, maxThreadsPerBlock, l2CacheSize;
+  size_t totalGlobalMem, sharedMemPerBlock, sharedMemPerBlockOptin, sharedMemPerMultiprocessor;
+  size_t reservedSharedMemPerBlock;
+  int major, minor, multiProcessorCount, warpSize, l2CacheSize;
+  int maxThreadsPerBlock, maxThreadsPerMultiProcessor, maxBlocksPerMultiProcessor;
+  int regsPerBlock, regsPerMultiprocessor, maxGridSize[3];
 };
 
 struct cudaFuncAttributes {
+  size_t sharedSizeBytes;  ///< static ones
+  int numRegs;
   int ptxVersion, binaryVersion;  ///< 10 * major + minor
+  int maxDynamicSharedSizeBytes;
 };
 
 using cudaStream_t = struct CUstream_st*;
@@ -129,25 +165,25 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t);
 
 namespace kvlab::simt {
 
-/// Shared memory of a block, in bytes.
-size_t sharedLimit();
+// Of the kernel at an address (launch_limits.cpp).
+cudaError_t setSharedLimit(const void* kernel, int bytes);
+cudaError_t kernelAttributes(cudaFuncAttributes*, const void* kernel);
+cudaError_t residentBlocks(int* blocks, const void* kernel, int threads, size_t sharedBytes);
 
 }  // namespace kvlab::simt
 
 template <class Kernel>
-cudaError_t cudaFuncSetAttribute(Kernel*, cudaFuncAttribute what, int value) {
-  const bool shared = what == cudaFuncAttributeMaxDynamicSharedMemorySize;
-  return shared && static_cast<size_t>(value) > kvlab::simt::sharedLimit() ? cudaErrorInvalidValue : cudaSuccess;
+cudaError_t cudaFuncSetAttribute(Kernel* kernel, cudaFuncAttribute what, int value) {
+  if (what != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
+  return kvlab::simt::setSharedLimit(reinterpret_cast<const void*>(kernel), value);
 }
 template <class Kernel>
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* out, Kernel*) {
-  *out = {90, 90};
-  return cudaSuccess;
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* out, Kernel* kernel) {
+  return kvlab::simt::kernelAttributes(out, reinterpret_cast<const void*>(kernel));
 }
 template <class Kernel>
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel*, int, size_t) {
-  *blocks = 2;
-  return cudaSuccess;
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel* kernel, int threads, size_t shared) {
+  return kvlab::simt::residentBlocks(blocks, reinterpret_cast<const void*>(kernel), threads, shared);
 }
 
 namespace kvlab::simt {

@@ -4,9 +4,11 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cuda_runtime.h"
@@ -20,13 +22,32 @@ struct CUgraph_st {
 struct CUgraphExec_st {
   std::vector<SimtWork> work;
 };
+namespace kvlab::simt {
+
+/// A pass that streams record: the one that began it, and those that waited for its events.
+struct Capture {
+  cudaStream_t origin = nullptr;
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
+  std::thread::id thread;
+  CUgraph_st graph = {};
+  bool invalid = false;  ///< a call broke the rules; the graph is lost
+};
+
+/// How many works of each stream of a capture come before a point of a stream.
+using Before = std::map<cudaStream_t, size_t>;
+
+}  // namespace kvlab::simt
+
 struct CUstream_st {
-  CUgraph_st* graph = nullptr;  ///< while capturing
+  bool blocking = true;  ///< waits for the default stream, and that one for it
+  std::shared_ptr<kvlab::simt::Capture> capture;
+  kvlab::simt::Before before;  ///< while it takes part in a capture
 };
 struct CUevent_st {
   std::chrono::steady_clock::time_point at{};
   bool recorded = false;
-  CUgraph_st* graph = nullptr;  ///< graph of the capture that recorded it
+  std::weak_ptr<kvlab::simt::Capture> capture;  ///< the one that recorded it last
+  kvlab::simt::Before before;
 };
 
 namespace kvlab::simt {
@@ -44,12 +65,22 @@ struct Runtime {
     if (e != cudaSuccess) last = e;
     return e;
   }
-  bool capturing() const;
   cudaError_t add(cudaStream_t, SimtWork);
+
+  // The rules of captures (capture.cpp): each of these returns 0, or an error after it has invalidated what the call
+  // collides with.
+  cudaError_t use(cudaStream_t);            ///< before work is given to a stream
+  cudaError_t await(cudaStream_t);          ///< before the host waits for or asks about a stream
+  cudaError_t awaitAll();                   ///< the same of all streams
+  cudaError_t askAbout(const CUevent_st&);  ///< before the host waits for or asks about an event
+  cudaError_t callUnsafe();                 ///< before a call that a stream does not order, as cudaMalloc
 };
 
 /// Enqueues work of the host that may touch device memory.
 using HostWork = cudaError_t (*)(cudaStream_t, std::function<void()>);
+
+/// Whether the environment asks for checks alone.
+bool dry();
 
 /// CUDA has one device state for a process.
 Runtime& runtime();
