@@ -10,6 +10,7 @@
 #include "core/analysis/metrics.h"
 #include "core/edit/recompute.h"
 #include "core/edit/row_driver.h"
+#include "core/state/mirror_map.h"
 #include "kernels/backend/staging.h"
 
 namespace kvlab {
@@ -32,11 +33,12 @@ class ScratchRows : public RowDriver {
         m_rows.push_back(targetAt(m_state, p));
         m_positions.push_back(p);
       }
+    for (const LayerGroup& group : m_state.groups) m_groups.push_back(sound(group));
     if (!computed && !input.aim && !m_rows.empty() && anyLeft()) m_rows.push_back(m_rows.back()), m_asked = true;
     m_writes.resize(m_rows.size());
     std::iota(m_writes.begin(), m_writes.end(), 0);
     if (m_rows.empty()) return;
-    for (const LayerGroup& group : m_state.groups) place(group);
+    for (const LayerGroup& group : m_groups) place(group);
     if (!computed) return;
     const ModelConfig& config = m_transformer.model().config();
     for (float** values : {&m_k, &m_v}) *values = m_staging.temporary<float>(at(count() * width()));
@@ -95,9 +97,14 @@ class ScratchRows : public RowDriver {
     std::vector<std::int32_t> self;  // [rows] record of a row that the map lacks, -1 = it has it; or empty
   };
 
+  /// A damaged map does not decide what a rebuild computes.
+  LayerGroup sound(LayerGroup group) const {
+    if (!followsMirror(m_state, group, m_in.cachePhases)) group.map = mapByMirror(m_state, group, m_in.cachePhases);
+    return group;
+  }
+
   bool anyLeft() const {
-    return std::any_of(m_state.groups.begin(), m_state.groups.end(),
-                       [](const LayerGroup& group) { return group.map->first > 0; });
+    return std::any_of(m_groups.begin(), m_groups.end(), [](const LayerGroup& group) { return group.map->first > 0; });
   }
 
   std::size_t groupOf(CacheLayer layer) const { return at(m_state.groupOf[at(layer)]); }
@@ -166,6 +173,7 @@ class ScratchRows : public RowDriver {
   const CacheState& m_state;
   const CacheStore& m_store;
   const Sink& m_sink;
+  std::vector<LayerGroup> m_groups;                 // those of the state, with sound maps
   std::int64_t m_reach = 0;                         // one past the last phase that was placed
   std::vector<std::int32_t> m_positions, m_writes;  // [rows]; positions without the row that only asks
   bool m_asked = false;                             // the last row only asks for the next token

@@ -6,6 +6,7 @@
 #include "core/edit/departures.h"
 #include "core/edit/group_pass.h"
 #include "core/kinds/wlod/tree/lens.h"
+#include "core/state/mirror_map.h"
 
 namespace kvlab {
 namespace {
@@ -159,7 +160,9 @@ class Mirror {
     LayerGroup group;
     static_cast<GroupRules&>(group) = before;
     group.map = viewOf(layer, true, *before.map);
-    group.absent = m_out.length() - static_cast<std::int32_t>(group.map->size());
+    const std::vector<LedgerId> lacked = lackedBy(m_out.context, *group.map);
+    group.evicted = before.evicted.following(lacked);
+    group.absent = static_cast<std::int32_t>(lacked.size());
     if (group.map->size() == m_out.context.size()) shareContext(group);
     group.provenance = before.provenance;
     group.provenance.append(std::vector<Provenance>(m_out.ledger.size() - group.provenance.size()));
