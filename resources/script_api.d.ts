@@ -132,6 +132,20 @@ interface ChatMessage { role: string; content: unknown; }
 /** The text and the number of tokens that were appended. */
 interface ChatReply { text: string; tokens: number; tick: number; }
 
+/** A pair of neighbours that culling looked at. */
+interface CulledPairNote {
+  /** Of the first of the two, before the tick. */
+  position: number;
+  ledger: [number, number];
+  /** Of the brighter one. */
+  brightness: number;
+  /** Of those passed over a report lists the first 16; "enough": the next pair behind as many as the rule takes. */
+  outcome: "culled" | "no_near_token" | "pinned" | "listed" | "not_resident" | "overlaps" | "enough";
+  /** The token in its place. */
+  token?: number;
+  text: string;
+}
+
 interface TickReport {
   ok: boolean;
   error?: { code: string; what: string; why: string; remedy: string; action?: number; field?: string; value?: unknown };
@@ -142,6 +156,8 @@ interface TickReport {
   block: number[];
   text: string;
   actions: Action[];
+  /** The pairs that brightness culling chose, and those that were as dim and were passed over, the dimmest first. */
+  culling?: CulledPairNote[];
   /** Rows that windows have left behind, by layer. */
   left: { layer: number; kv_head?: number; ledger: number[] }[];
   events: TickEvent[];
