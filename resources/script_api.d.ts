@@ -439,6 +439,14 @@ interface LayerStorage {
   ring: Ring | null;
   pages: { block: number; pages: number; used: number; rows: number; fragmentation: number } | null;
   counts: { k: QuantCounts; v: QuantCounts };
+  /**
+   * Another layout that would make the commits of the session cheaper; there is none where nothing would pay. All
+   * figures are means of the last commits that moved rows. wouldMs is the time of a trial with the maps of these
+   * commits, and its bytes at the rate of the commits themselves.
+   */
+  advice?: {
+    layout: string; commits: number; ms: number; wouldMs: number; bytes: number; wouldBytes: number; text: string;
+  };
   /** With free: true: runs of slots that no row and no older state holds, as [first, count]. */
   free?: [number, number][];
 }
