@@ -28,12 +28,12 @@ class ScratchRows : public RowDriver {
         m_state(input.state),
         m_store(store),
         m_sink(sink) {
+    for (const LayerGroup& group : m_state.groups) m_groups.push_back(sound(group));
     for (std::int32_t p = 0; p < m_state.length(); ++p)
-      if (p + 1 == m_state.length() || counted(m_state.ledger[m_state.context[at(p)]].state)) {
+      if (p + 1 == m_state.length() || present(m_state.context[at(p)])) {
         m_rows.push_back(targetAt(m_state, p));
         m_positions.push_back(p);
       }
-    for (const LayerGroup& group : m_state.groups) m_groups.push_back(sound(group));
     if (!computed && !input.aim && !m_rows.empty() && anyLeft()) m_rows.push_back(m_rows.back()), m_asked = true;
     m_writes.resize(m_rows.size());
     std::iota(m_writes.begin(), m_writes.end(), 0);
@@ -98,9 +98,17 @@ class ScratchRows : public RowDriver {
   };
 
   /// A damaged map does not decide what a rebuild computes.
-  LayerGroup sound(LayerGroup group) const {
-    if (!followsMirror(m_state, group, m_in.cachePhases)) group.map = mapByMirror(m_state, group, m_in.cachePhases);
+  LayerGroup sound(LayerGroup group) {
+    if (followsMirror(m_state, group, m_in.cachePhases)) return group;
+    group.map = mapByMirror(m_state, group, m_in.cachePhases);
+    m_lost.resize(m_state.ledger.size());
+    for (const LedgerId id : group.map->ledger) m_lost[at(id.value())] = true;
     return group;
+  }
+
+  /// Some map lists the row, also one that damage has taken it from.
+  bool present(LedgerId id) const {
+    return counted(m_state.ledger[id].state) || (!m_lost.empty() && m_lost[at(id.value())]);
   }
 
   bool anyLeft() const {
@@ -174,6 +182,7 @@ class ScratchRows : public RowDriver {
   const CacheStore& m_store;
   const Sink& m_sink;
   std::vector<LayerGroup> m_groups;                 // those of the state, with sound maps
+  std::vector<bool> m_lost;                         // [ledger] rows of maps that had to be made anew; empty = none
   std::int64_t m_reach = 0;                         // one past the last phase that was placed
   std::vector<std::int32_t> m_positions, m_writes;  // [rows]; positions without the row that only asks
   bool m_asked = false;                             // the last row only asks for the next token

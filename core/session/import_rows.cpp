@@ -175,7 +175,7 @@ class Importer {
     if (auto entries = m_state.kind->inContext(m_state, *group.map))
       group.all = std::exchange(group.map, std::move(entries));
     const std::vector<LedgerId> lacked = lackedBy(m_state.context, *group.map);
-    group.evicted.assign(lacked);
+    if (!lacked.empty()) group.evicted.assign(lacked);
     group.absent = static_cast<std::int32_t>(lacked.size());
     m_state.groups.push_back(std::move(group));
   }

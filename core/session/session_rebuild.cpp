@@ -57,10 +57,14 @@ Result<std::optional<CacheState>> mapsAnew(Session& session) {
     group.idSums = group.phasedSums = {};
   }
   Result<CacheState> placed = placedAgain(session, content);
-  if (placed) return std::optional(placed.take());
-  Error error = placed.error();
-  error.what = "nothing was rebuilt";
-  return error;
+  if (!placed) {
+    Error error = placed.error();
+    error.what = "nothing was rebuilt";
+    return error;
+  }
+  markRows(*placed, placed->context.span(),
+           Tick(content.tick.value() + 1));  // before rows are computed by their states
+  return std::optional(placed.take());
 }
 
 /// Rebuilds the session over such a state. A cancelled rebuild leaves the layers that it has not reached as they were.

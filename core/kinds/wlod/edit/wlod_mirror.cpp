@@ -11,13 +11,14 @@
 namespace kvlab {
 namespace {
 
-/// The values of the entries that a map holds, and one for the row itself, which attention has told of all entries.
+/// The values of the entries that a map holds, and one for the row itself, which attention has told of all entries. A
+/// damaged map may list rows out of order: these get 0.
 void addHeld(const CacheState& state, const ResidencyView& map, std::span<const double> entries,
              std::vector<float>& out) {
   std::size_t entry = 0;
   for (const LedgerId id : map.ledger) {
-    while (state.context[entry] != id) ++entry;
-    out.push_back(static_cast<float>(entries[entry]));
+    while (entry < state.context.size() && state.context[entry] != id) ++entry;
+    out.push_back(entry < state.context.size() ? static_cast<float>(entries[entry]) : 0);
   }
   out.push_back(0);
 }
