@@ -14,7 +14,7 @@
 namespace kvlab {
 namespace {
 
-bool damaged(const Session& session) {
+bool shapeDamaged(const Session& session) {
   CheckInput input{session.state(), session.store(), session.manifest(), session.parts().capacity};
   input.full = true;
   // Commands that are executed again stand beside the states of another timeline, which hold slots, too.
@@ -47,7 +47,7 @@ void keepMaps(CacheState& next, const CacheState& before, int layersDone) {
 /// damage; else none. The rows are not there yet. A kind that derives its context makes its maps itself: then the
 /// present state. Errors: capacity, if a layer has no room for all of its rows; out_of_memory.
 Result<std::optional<CacheState>> mapsAnew(Session& session) {
-  if (!damaged(session)) return std::optional<CacheState>();
+  if (!shapeDamaged(session)) return std::optional<CacheState>();
   CacheState content = session.state();
   if (content.kind->derivesContext()) return std::optional(std::move(content));
   const bool cachePhases = session.manifest().position == PositionMode::Cache;

@@ -16,7 +16,7 @@ class WlodDrillsTest : public QObject {
     const json flat{{"budget", 64}, {"protect", 16}},
         pyramid{{"budget", 64}, {"protect", 16}, {"attention", "pyramid"}};
     const json policy{{"policy", "h2o:sinks=2,window=8,capacity=20"}};
-    for (const std::string& layout : everyLayout())
+    for (const std::string& layout : drilledLayouts())
       for (const auto& [name, wlod, more] :
            {std::tuple("flat", flat, json::object()), std::tuple("pyramid", pyramid, json::object()),
             std::tuple("flat h2o", flat, policy), std::tuple("pyramid h2o", pyramid, policy)}) {

@@ -28,7 +28,7 @@ inline std::vector<DrillCall> damagingDrills() {
 }
 
 /// Names of all layouts, with small pages.
-inline std::vector<std::string> everyLayout() {
+inline std::vector<std::string> drilledLayouts() {
   std::vector<std::string> out;
   for (const LayoutName& layout : layouts())
     out.push_back(std::string(layout.name) + (layout.name == "paged" ? ":block=4" : ""));

@@ -16,7 +16,7 @@ SessionFixture cullingSession(double minCosine, int target = 20) {
 }
 
 /// Ledger rows of a prompt are their positions.
-void dim(const SessionFixture& s, std::initializer_list<int> rows, double value) {
+void dimRows(const SessionFixture& s, std::initializer_list<int> rows, double value) {
   for (const int row : rows) s.must("setBrightness", {{"ledger", row}, {"value", value}});
 }
 
@@ -38,13 +38,13 @@ class CullingReasonsTest : public QObject {
     s.prompt(26);
     const int last = s->cacheLayers().last().value();
     s.must("evict", {{"layer", last}, {"ledger", {7}}, {"now", true}});
-    dim(s, {1, 2}, 12);
+    dimRows(s, {1, 2}, 12);
     s.must("pin", {{"ledger", 1}});
-    dim(s, {4, 5}, 32);
-    dim(s, {7, 8}, 52);
-    dim(s, {12, 13}, 72);
-    dim(s, {14}, 92);
-    dim(s, {20, 21}, 112);
+    dimRows(s, {4, 5}, 32);
+    dimRows(s, {7, 8}, 52);
+    dimRows(s, {12, 13}, 72);
+    dimRows(s, {14}, 92);
+    dimRows(s, {20, 21}, 112);
     s.must("inject", {{"actions", {{{"action", "delete"}, {"position", 4}}}}});
     const json report = s.must("step")[0];
     QVERIFY(report.at("ok").get<bool>());
@@ -78,7 +78,7 @@ class CullingReasonsTest : public QObject {
   void noTokenIsNear() {
     const SessionFixture s = cullingSession(1);
     s.prompt(26);
-    dim(s, {12, 13}, 30);
+    dimRows(s, {12, 13}, 30);
     const json report = s.must("step")[0];
     QCOMPARE(outcomes(report).front(), (std::pair<int, std::string>(12, "no_near_token")));
     for (const json& action : report["actions"]) QVERIFY(action["action"] != "replace_pair");
@@ -98,7 +98,7 @@ class CullingReasonsTest : public QObject {
     const SessionFixture s = cullingSession(-1, 50);
     s.prompt(60);
     for (int row = 0; row < 50; ++row) s.must("pin", {{"ledger", row}});
-    for (int row = 0; row < 50; ++row) dim(s, {row}, 3);
+    for (int row = 0; row < 50; ++row) dimRows(s, {row}, 3);
     const json report = s.must("step")[0];
     const auto found = outcomes(report);
     QCOMPARE(std::ranges::count(found, std::string("pinned"), &std::pair<int, std::string>::second), 16);
