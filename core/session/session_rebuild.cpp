@@ -88,8 +88,15 @@ Result<RebuildOutcome> Session::rebuild() {
   KV_TRY(noOpenTick());
   beginDeeds();
   if (m_health.status == SessionState::Broken) m_parts.store.log().spoil();
-  const std::optional<CacheState> anew =
-      KV_TRY(guarded(kCallRefused, [&]() -> Result<std::optional<CacheState>> { return mapsAnew(*this); }));
+  const Result<std::optional<CacheState>> made = guarded(kCallRefused, [&]() -> Result<std::optional<CacheState>> {
+    Result<std::optional<CacheState>> maps = mapsAnew(*this);
+    if (!maps || !*maps) return maps;
+    m_history.forgetOlder(m_parts, false);  // rows come to lie over theirs
+    m_parts.layouts.restart(m_parts.store, state());
+    return maps;
+  });
+  if (!made) return made.error();
+  const std::optional<CacheState>& anew = *made;
   Trace trace;
   CallContext call = callContext(trace);
   Result<Rebuilt> rebuilt =

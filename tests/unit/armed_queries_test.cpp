@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Questions set no armed fault off and do not count it down: what the drill has armed waits for a change. All verbs
-// that read or measure, with every fault that can be armed.
+// that read or measure, with every fault that can be armed, also where a session has a working context (wlod).
 #include <QTemporaryDir>
 
 #include "core/check/fault_drill.h"
