@@ -91,8 +91,8 @@ Result<RebuildOutcome> Session::rebuild() {
   const Result<std::optional<CacheState>> made = guarded(kCallRefused, [&]() -> Result<std::optional<CacheState>> {
     Result<std::optional<CacheState>> maps = mapsAnew(*this);
     if (!maps || !*maps) return maps;
-    m_history.forgetOlder(m_parts, false);  // rows come to lie over theirs
-    m_parts.layouts.restart(m_parts.store, state());
+    m_history.forgetOlder(m_parts, false);                                            // rows come to lie over theirs
+    if (!m_parts.layouts.inPlace()) m_parts.layouts.restart(m_parts.store, state());  // they held slots
     return maps;
   });
   if (!made) return made.error();
