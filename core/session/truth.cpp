@@ -203,7 +203,8 @@ Result<nlohmann::json> fault(Session& session, const std::string& kind, const nl
   const auto damage = [&](CallContext&) -> Result<Commit> {
     done = KV_TRY(injectFault(kind, params, commit.state, parts.store, parts.faults));
     commit.severed = parts.store.log().empty();  // a damaged map does not tell where rows lie
-    if (commit.severed) parts.layouts.restart(parts.store, session.state());  // slots of older states are free
+    if (commit.severed && !parts.layouts.inPlace())
+      parts.layouts.restart(parts.store, session.state());  // slots of older states are free
     const CacheLayer layer(done.value("layer", 0));
     for (const char* row : {"index", "other"})
       if (done.contains(row)) {
