@@ -136,6 +136,20 @@ interface ChatMessage { role: string; content: unknown; }
 /** The text and the number of tokens that were appended. */
 interface ChatReply { text: string; tokens: number; tick: number; }
 
+/** A pair of neighbours that culling looked at. */
+interface CulledPairNote {
+  /** Of the first of the two, before the tick. */
+  position: number;
+  ledger: [number, number];
+  /** Of the brighter one. */
+  brightness: number;
+  /** Of those passed over a report lists the first 16; "enough": the next pair behind as many as the rule takes. */
+  outcome: "culled" | "no_near_token" | "pinned" | "listed" | "not_resident" | "overlaps" | "enough";
+  /** The token in its place. */
+  token?: number;
+  text: string;
+}
+
 interface TickReport {
   ok: boolean;
   error?: { code: string; what: string; why: string; remedy: string; action?: number; field?: string; value?: unknown };
@@ -146,6 +160,8 @@ interface TickReport {
   block: number[];
   text: string;
   actions: Action[];
+  /** The pairs that brightness culling chose, and those that were as dim and were passed over, the dimmest first. */
+  culling?: CulledPairNote[];
   /** Rows that windows have left behind, by layer. */
   left: { layer: number; kv_head?: number; ledger: number[] }[];
   /** What the tick's rows gave when they became int8 or fp8, by cache layer of such a type; values: that were converted, 0 for a K or V of another type. */
@@ -432,6 +448,14 @@ interface LayerStorage {
   pages: { block: number; pages: number; used: number; rows: number; fragmentation: number } | null;
   /** Since the pool is there; of copies those made from lists that are held, and those listed row by row for the read. */
   counts: { k: QuantCounts; v: QuantCounts; copies: { held: number; listed: number } };
+  /**
+   * Another layout that would make the commits of the session cheaper; there is none where nothing would pay. All
+   * figures are means of the last commits that moved rows. wouldMs is the time of a trial with the maps of these
+   * commits, and its bytes at the rate of the commits themselves.
+   */
+  advice?: {
+    layout: string; commits: number; ms: number; wouldMs: number; bytes: number; wouldBytes: number; text: string;
+  };
   /** With free: true: runs of slots that no row and no older state holds, as [first, count]. */
   free?: [number, number][];
 }

@@ -44,6 +44,7 @@ void stopTimes(nlohmann::json& value) {
   static const std::set<std::string> kTimes{"us",    "program", "start_us",      "ms",
                                             "rowUs", "pairUs",  "incrementalUs", "fullUs"};
   if (!value.is_structured()) return;
+  if (value.is_object()) value.erase("advice");  // times decide about it
   for (auto at = value.begin(); at != value.end(); ++at)
     if (value.is_object() && at->is_number() && kTimes.count(at.key())) *at = 0;
     else if (value.is_object() && at->is_string() && at.key() == "reason") *at = withoutTimes(at->get<std::string>());

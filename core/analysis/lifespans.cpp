@@ -36,7 +36,11 @@ CacheState whole(const CacheState& state) {
     }
     all.perLayer = 1;
   }
-  for (LayerGroup& group : all.groups) group.map = map;
+  for (LayerGroup& group : all.groups) {
+    group.map = map;
+    group.evicted = {};
+    group.absent = 0;
+  }
   return all;
 }
 

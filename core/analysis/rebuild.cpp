@@ -10,6 +10,7 @@
 #include "core/analysis/metrics.h"
 #include "core/edit/recompute.h"
 #include "core/edit/row_driver.h"
+#include "core/state/mirror_map.h"
 #include "kernels/backend/staging.h"
 
 namespace kvlab {
@@ -27,8 +28,9 @@ class ScratchRows : public RowDriver {
         m_state(input.state),
         m_store(store),
         m_sink(sink) {
+    for (const LayerGroup& group : m_state.groups) m_groups.push_back(sound(group));
     for (std::int32_t p = 0; p < m_state.length(); ++p)
-      if (p + 1 == m_state.length() || counted(m_state.ledger[m_state.context[at(p)]].state)) {
+      if (p + 1 == m_state.length() || present(m_state.context[at(p)])) {
         m_rows.push_back(targetAt(m_state, p));
         m_positions.push_back(p);
       }
@@ -36,7 +38,7 @@ class ScratchRows : public RowDriver {
     m_writes.resize(m_rows.size());
     std::iota(m_writes.begin(), m_writes.end(), 0);
     if (m_rows.empty()) return;
-    for (const LayerGroup& group : m_state.groups) place(group);
+    for (const LayerGroup& group : m_groups) place(group);
     if (!computed) return;
     const ModelConfig& config = m_transformer.model().config();
     for (float** values : {&m_k, &m_v}) *values = m_staging.temporary<float>(at(count() * width()));
@@ -95,9 +97,22 @@ class ScratchRows : public RowDriver {
     std::vector<std::int32_t> self;  // [rows] record of a row that the map lacks, -1 = it has it; or empty
   };
 
+  /// A damaged map does not decide what a rebuild computes.
+  LayerGroup sound(LayerGroup group) {
+    if (followsMirror(m_state, group, m_in.cachePhases)) return group;
+    group.map = mapByMirror(m_state, group, m_in.cachePhases);
+    m_lost.resize(m_state.ledger.size());
+    for (const LedgerId id : group.map->ledger) m_lost[at(id.value())] = true;
+    return group;
+  }
+
+  /// Some map lists the row, also one that damage has taken it from.
+  bool present(LedgerId id) const {
+    return counted(m_state.ledger[id].state) || (!m_lost.empty() && m_lost[at(id.value())]);
+  }
+
   bool anyLeft() const {
-    return std::any_of(m_state.groups.begin(), m_state.groups.end(),
-                       [](const LayerGroup& group) { return group.map->first > 0; });
+    return std::any_of(m_groups.begin(), m_groups.end(), [](const LayerGroup& group) { return group.map->first > 0; });
   }
 
   std::size_t groupOf(CacheLayer layer) const { return at(m_state.groupOf[at(layer)]); }
@@ -166,6 +181,8 @@ class ScratchRows : public RowDriver {
   const CacheState& m_state;
   const CacheStore& m_store;
   const Sink& m_sink;
+  std::vector<LayerGroup> m_groups;                 // those of the state, with sound maps
+  std::vector<bool> m_lost;                         // [ledger] rows of maps that had to be made anew; empty = none
   std::int64_t m_reach = 0;                         // one past the last phase that was placed
   std::vector<std::int32_t> m_positions, m_writes;  // [rows]; positions without the row that only asks
   bool m_asked = false;                             // the last row only asks for the next token

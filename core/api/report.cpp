@@ -135,6 +135,30 @@ nlohmann::json toJson(const LayerConversions& one) {
   return json;
 }
 
+std::string CulledPairNote::text() const {
+  static constexpr std::string_view kWhy[] = {"culled",
+                                              "no token is near enough",
+                                              "pinned",
+                                              "an action of the list touches it",
+                                              "the last layer lacks it",
+                                              "it shares a token with a chosen pair",
+                                              "as many pairs as the rule takes are dimmer"};
+  const std::int32_t at = first.value();
+  return "positions " + std::to_string(at) + " and " + std::to_string(at + 1) + ", brightness " +
+      numberWords(brightness) + ": " + std::string(kWhy[static_cast<std::size_t>(outcome)]) +
+      (token ? ", token " + std::to_string(token->value()) : "");
+}
+
+nlohmann::json toJson(const CulledPairNote& note) {
+  nlohmann::json json{{"position", note.first},
+                      {"ledger", {note.ledger[0], note.ledger[1]}},
+                      {"brightness", note.brightness},
+                      {"outcome", name(note.outcome)},
+                      {"text", note.text()}};
+  if (note.token) json["token"] = *note.token;
+  return json;
+}
+
 nlohmann::json toJson(const TickReport& report) {
   nlohmann::json json{{"ok", report.ok},
                       {"tick", report.tick},
@@ -147,6 +171,7 @@ nlohmann::json toJson(const TickReport& report) {
                       {"events", listJson(report.events)},
                       {"violations", listJson(report.violations)}};
   if (report.error) json["error"] = report.error->toJson();
+  if (!report.culling.empty()) json["culling"] = listJson(report.culling);
   for (const Evict& left : report.left) {
     json["left"].push_back(toJson(Action(left)));
     json["left"].back().erase("action");

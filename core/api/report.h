@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/api/action.h"
@@ -99,6 +100,31 @@ Conversions together(const std::vector<LayerConversions>& layers);
 /// "12 of 4096 values at the limit, 0 not finite, scales 0.001 to 0.02, mean 0.004"
 std::string conversionsText(const Conversions& all);
 
+/// What became of a pair of neighbours that culling looked at.
+enum class CullOutcome : std::uint8_t {
+  Culled,       // one token takes its place
+  NoNearToken,  // no token of the vocabulary is near enough, so it stays
+  Pinned,       // one of its tokens is
+  Listed,       // an action of the user touches it
+  NotResident,  // the last layer lacks one of its tokens
+  Overlaps,     // it shares a token with a dimmer pair that was chosen
+  Enough,       // the next pair behind as many as the rule takes
+};
+inline constexpr std::string_view kCullOutcomes[] = {"culled",       "no_near_token", "pinned", "listed",
+                                                     "not_resident", "overlaps",      "enough"};
+constexpr std::string_view name(CullOutcome outcome) { return kCullOutcomes[static_cast<std::size_t>(outcome)]; }
+
+/// A pair that culling chose, or one that was as dim and was passed over.
+struct CulledPairNote {
+  Position first;        // of its two positions in the context before the tick
+  LedgerId ledger[2];    // its tokens
+  float brightness = 0;  // of the brighter one, by which pairs are chosen
+  CullOutcome outcome = CullOutcome::Culled;
+  std::optional<TokenId> token = {};  // that took its place
+
+  std::string text() const;  // "positions 48 and 49, brightness 3.2: pinned"
+};
+
 struct TickReport {
   bool ok = true;
   std::optional<Error> error = {};
@@ -107,7 +133,8 @@ struct TickReport {
   std::vector<TokenId> block = {};    // all tokens of the tick
   std::string text = {};              // text of all of them
   std::vector<Action> actions = {};
-  std::vector<Evict> left = {};                    // rows that windows have left behind, by layer
+  std::vector<CulledPairNote> culling = {};  // by brightness; empty: culling was not asked, or the context is short
+  std::vector<Evict> left = {};              // rows that windows have left behind, by layer
   std::vector<LayerConversions> conversions = {};  // of layers whose types have scales
   std::vector<Event> events = {};
   std::vector<Violation> violations = {};
@@ -120,6 +147,7 @@ nlohmann::json toJson(const DamageSince& since);
 nlohmann::json toJson(const Violation& violation);
 nlohmann::json toJson(const Conversions& conversions);
 nlohmann::json toJson(const LayerConversions& one);
+nlohmann::json toJson(const CulledPairNote& note);
 nlohmann::json toJson(const TickReport& report);
 
 /// A violation that a check has named and no later check has cleared.

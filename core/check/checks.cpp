@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/check/checks.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace kvlab {
 
 Place placeIn(std::optional<CacheLayer> layer, std::size_t index, const Column<LedgerId>& rows) {
@@ -33,5 +36,10 @@ constexpr Invariant kInvariants[] = {
 }  // namespace
 
 std::span<const Invariant> commonInvariants() { return kInvariants; }
+
+std::span<const Invariant> shapeInvariants() {
+  const auto end = std::ranges::find(kInvariants, Of::Rows, &Invariant::of);
+  return {std::begin(kInvariants), end};
+}
 
 }  // namespace kvlab

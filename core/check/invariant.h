@@ -54,5 +54,7 @@ struct Invariant {
 
 /// All of invariants.inc, in its order. parts/kinds.h adds those of the kinds.
 std::span<const Invariant> commonInvariants();
+/// Those of shape, about mirror, maps and slots: they stand in front of the first about rows.
+std::span<const Invariant> shapeInvariants();
 
 }  // namespace kvlab

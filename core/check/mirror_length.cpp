@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cache and mirror have the same shape. Context, phases and brightness are equally long. Birth phases and provenance
 // are as long as the ledger. Every layer has a map with columns of equal length, and the map lacks exactly as many rows
-// as were counted when rows left.
+// as were counted when rows left. A full check also counts the rows that the state says were evicted.
+#include <algorithm>
+
 #include "core/check/checks.h"
 #include "core/check/map_walk.h"
 
@@ -43,6 +45,18 @@ void checkMap(const CacheState& state, const SharedMap& shared, Findings& findin
                      " that left makes " + std::to_string(want));
 }
 
+/// A rebuild makes a damaged map anew without the rows that were evicted.
+void checkEvicted(const CacheState& state, const SharedMap& shared, Findings& findings) {
+  if (shared.group->evicted.empty() && shared.group->absent == 0) return;
+  const std::vector<std::int32_t> places = placesOf(state.context, state.ledger.size());
+  std::vector<bool> counted(state.context.size());
+  for (const LedgerId id : shared.group->evicted)
+    if (state.ledger.contains(id) && places[at(id)] >= 0) counted[at(places[at(id)])] = true;
+  same({shared.first(), {}, {}}, shared.name() + ": the list of evicted rows of the context",
+       static_cast<std::size_t>(std::ranges::count(counted, true)), "the count of rows that left",
+       static_cast<std::size_t>(shared.group->absent), findings);
+}
+
 }  // namespace
 
 void checkMirrorLength(const CheckInput& input, Findings& findings) {
@@ -51,7 +65,10 @@ void checkMirrorLength(const CheckInput& input, Findings& findings) {
   same({}, "brightness", state.brightness.size(), "the context", state.context.size(), findings);
   same({}, "the list of birth phases", state.birthPhases.size(), "the ledger", state.ledger.size(), findings);
   checkLayers(input, findings);
-  for (const SharedMap& shared : sharedMaps(input)) checkMap(state, shared, findings);
+  for (const SharedMap& shared : sharedMaps(input)) {
+    checkMap(state, shared, findings);
+    if (input.full) checkEvicted(state, shared, findings);
+  }
 }
 
 }  // namespace kvlab

@@ -88,8 +88,8 @@ class Splicer {
     std::size_t kept = !ragged ? untouched() + 1 : appends ? old.map->size() + 1 : 0;
     if (!ragged) group.map = spliceWhole(layer);
     else if (appends) group.map = appendRagged(layer);
-    else if (m_plan.removed.empty() && m_plan.rows.empty()) group.map = evictOnly(layer, group.absent, kept);
-    else group.map = spliceRagged(layer, group.absent);
+    else if (m_plan.removed.empty() && m_plan.rows.empty()) group.map = evictOnly(layer, group, kept);
+    else group.map = spliceRagged(layer, group);
     if (group.all) group.all = withoutEvicted(layer, *group.all);
     group.idSums = old.idSums.prefix(kept);
     group.phasedSums = old.phasedSums.prefix(kept);
@@ -143,14 +143,15 @@ class Splicer {
 
   /// The usual work of policies: a few rows leave and nothing else changes. `kept`: number of prefix sums that stay
   /// valid.
-  std::shared_ptr<const ResidencyView> evictOnly(CacheLayer layer, std::int32_t& absent, std::size_t& kept) {
+  std::shared_ptr<const ResidencyView> evictOnly(CacheLayer layer, LayerGroup& group, std::size_t& kept) {
     const ResidencyView& old = m_before.map(layer);
     const std::vector<LedgerId> out = evicted(layer);
     auto map = std::make_shared<ResidencyView>();
     const std::vector<std::size_t> leaving = placesOf(out, old);
-    absent += static_cast<std::int32_t>(leaving.size());
+    group.absent += static_cast<std::int32_t>(leaving.size());
     map->first = old.first;
     for (const std::size_t i : leaving) {
+      group.evicted.push_back(old.ledger[i]);
       if (old.has(i)) m_out.freed[at(layer)].push_back(old.slotOf[i]);
       else --map->first;
     }
@@ -195,10 +196,11 @@ class Splicer {
   }
 
   /// Walks the context after the edit and keeps the rows resident in this layer.
-  std::shared_ptr<const ResidencyView> spliceRagged(CacheLayer layer, std::int32_t& absent) {
+  std::shared_ptr<const ResidencyView> spliceRagged(CacheLayer layer, LayerGroup& group) {
     const ResidencyView& old = m_before.map(layer);
     const std::vector<LedgerId> out = evicted(layer);
-    absent += static_cast<std::int32_t>(out.size());
+    group.absent += static_cast<std::int32_t>(out.size());
+    if (!out.empty()) group.evicted.append(out);
     std::vector<std::int32_t> indexOf(m_before.context.size(), -1);  // position -> index in old map
     for (std::size_t position = 0, index = 0; position < indexOf.size() && index < old.size(); ++position)
       if (old.ledger[index] == m_before.context[position]) indexOf[position] = static_cast<std::int32_t>(index++);
@@ -227,7 +229,7 @@ class Splicer {
         if (index < old.first) first = static_cast<std::int32_t>(ledger.size());
       }
     for (Position removed : m_plan.removed)
-      if (const std::int32_t index = indexOf[at(removed.value())]; index < 0) --absent;
+      if (const std::int32_t index = indexOf[at(removed.value())]; index < 0) --group.absent;
       else if (old.has(at(index))) m_out.freed[at(layer)].push_back(old.slotOf[at(index)]);
     auto map = std::make_shared<ResidencyView>();
     map->slotOf.assign(slots);

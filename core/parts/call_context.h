@@ -25,11 +25,12 @@ struct TickPart {
   std::vector<Action> actions;
   Source adds = Source::Model;
   PassKind pass = PassKind::Decode;
-  bool generates = false;            // the last action adds the generated or the given token
-  bool draft = false;                // the added rows may be taken back
-  bool settles = true;               // false: parts of the same tick follow; rows stay where they were computed
-  std::int32_t more = 0;             // tokens of the block that follow this part
-  const Applied* earlier = nullptr;  // unsettled parts of the same tick
+  bool generates = false;                    // the last action adds the generated or the given token
+  bool draft = false;                        // the added rows may be taken back
+  bool settles = true;                       // false: parts of the same tick follow; rows stay where they were computed
+  std::int32_t more = 0;                     // tokens of the block that follow this part
+  const Applied* earlier = nullptr;          // unsettled parts of the same tick
+  std::vector<CulledPairNote> culling = {};  // the pairs that culling looked at
   TransactionRules rules;
 };
 

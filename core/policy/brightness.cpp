@@ -44,29 +44,49 @@ Column<float> observedBrightness(const CacheState& state, const BrightnessSettin
 
 int cullCount(std::int32_t length, int target) { return length < target ? 0 : length == target ? 1 : 2; }
 
-std::vector<Position> dimmestPairs(const CacheState& state, int count, const std::function<bool(Position)>& taken) {
-  std::vector<bool> eligible(state.context.size(), false);  // resident in some head of the last layer
+namespace {
+
+/// [length] tokens that some head of the last layer holds.
+std::vector<bool> residentInLast(const CacheState& state) {
+  std::vector<bool> out(state.context.size(), false);
   for (const CacheLayer layer : state.cacheLayers().of(state.cacheLayers().last())) {
     const ResidencyView& map = state.map(layer);
-    for (std::size_t p = 0, i = 0; p < eligible.size() && i < map.size(); ++p)
-      if (state.context[p] == map.ledger[i] && map.has(i++)) eligible[p] = true;
+    for (std::size_t p = 0, i = 0; p < out.size() && i < map.size(); ++p)
+      if (state.context[p] == map.ledger[i] && map.has(i++)) out[p] = true;
   }
-  for (std::size_t p = 0; p < eligible.size(); ++p)
-    eligible[p] =
-        eligible[p] && !state.ledger[state.context[p]].pinned && !taken(Position(static_cast<std::int32_t>(p)));
+  return out;
+}
+
+}  // namespace
+
+std::vector<CulledPairNote> dimmestPairs(const CacheState& state, int count,
+                                         const std::function<bool(Position)>& taken) {
+  constexpr std::size_t kMostPassedOver = 16;  // rows that have left the last layer are many, and dim
+  const std::vector<bool> resident = residentInLast(state);
   std::vector<std::int32_t> pairs;
-  for (std::size_t p = 0; p + 1 < eligible.size(); ++p)
-    if (eligible[p] && eligible[p + 1]) pairs.push_back(static_cast<std::int32_t>(p));
+  for (std::int32_t p = 0; p + 1 < state.length(); ++p) pairs.push_back(p);
   const auto score = [&](std::int32_t p) { return std::max(state.brightness[at(p)], state.brightness[at(p + 1)]); };
   std::stable_sort(pairs.begin(), pairs.end(), [&](auto a, auto b) { return score(a) < score(b); });
-  std::vector<Position> chosen;
-  for (std::int32_t p : pairs) {
-    if (static_cast<int>(chosen.size()) >= count) break;
-    const bool overlaps =
-        std::any_of(chosen.begin(), chosen.end(), [&](Position c) { return std::abs(c.value() - p) <= 1; });
-    if (!overlaps) chosen.push_back(Position(p));
+  const auto either = [](std::int32_t p, const auto& holds) { return holds(p) || holds(p + 1); };
+  std::vector<std::int32_t> chosen;
+  const auto outcomeOf = [&](std::int32_t p) {
+    if (static_cast<int>(chosen.size()) >= count) return CullOutcome::Enough;
+    if (either(p, [&](std::int32_t i) { return state.ledger[state.context[at(i)]].pinned; }))
+      return CullOutcome::Pinned;
+    if (either(p, [&](std::int32_t i) { return taken(Position(i)); })) return CullOutcome::Listed;
+    if (either(p, [&](std::int32_t i) { return !resident[at(i)]; })) return CullOutcome::NotResident;
+    if (std::ranges::any_of(chosen, [&](std::int32_t c) { return std::abs(c - p) <= 1; })) return CullOutcome::Overlaps;
+    return CullOutcome::Culled;
+  };
+  std::vector<CulledPairNote> out;
+  for (const std::int32_t p : pairs) {
+    const CullOutcome outcome = outcomeOf(p);
+    if (outcome == CullOutcome::Culled) chosen.push_back(p);
+    if (outcome == CullOutcome::Culled || out.size() - chosen.size() < kMostPassedOver)
+      out.push_back({Position(p), {state.context[at(p)], state.context[at(p + 1)]}, score(p), outcome});
+    if (outcome == CullOutcome::Enough) break;
   }
-  return chosen;
+  return out;
 }
 
 }  // namespace kvlab

@@ -7,6 +7,7 @@
 
 #include "core/api/action.h"
 #include "core/api/manifest.h"
+#include "core/api/report.h"
 #include "core/state/cache_state.h"
 
 namespace kvlab {
@@ -18,9 +19,12 @@ Column<float> observedBrightness(const CacheState& state, const BrightnessSettin
 /// Pairs to replace: 0 below the target length, 1 at it, 2 above.
 int cullCount(std::int32_t length, int target);
 
-/// First positions of the pairs to replace, without overlap. A pair scores max(b[p], b[p+1]); the lowest score
-/// comes first, among equal scores the lower position. Pinned tokens, tokens missing from the last layer and
-/// positions for which `taken` holds take no part.
-std::vector<Position> dimmestPairs(const CacheState& state, int count, const std::function<bool(Position)>& taken);
+/// The pairs to replace, without overlap, and the pairs that were passed over for them, in the order in which they were
+/// looked at: the lowest score max(b[p], b[p+1]) first, among equal scores the lower position. Pinned tokens, tokens
+/// missing from the last layer and positions for which `taken` holds take no part. `Culled` marks the `count` chosen
+/// pairs. The next one is the last of the list. Of the pairs passed over only the first 16 are
+/// listed.
+std::vector<CulledPairNote> dimmestPairs(const CacheState& state, int count,
+                                         const std::function<bool(Position)>& taken);
 
 }  // namespace kvlab

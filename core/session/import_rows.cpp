@@ -16,6 +16,7 @@
 #include "core/model/decoder/frequencies.h"
 #include "core/session/requests.h"
 #include "core/session/storage.h"
+#include "core/state/mirror_map.h"
 #include "core/state/provenance.h"
 
 namespace kvlab {
@@ -173,7 +174,9 @@ class Importer {
     group.map = std::move(map);
     if (auto entries = m_state.kind->inContext(m_state, *group.map))
       group.all = std::exchange(group.map, std::move(entries));
-    group.absent = m_state.length() - static_cast<std::int32_t>(group.map->size());
+    const std::vector<LedgerId> lacked = lackedBy(m_state.context, *group.map);
+    if (!lacked.empty()) group.evicted.assign(lacked);
+    group.absent = static_cast<std::int32_t>(lacked.size());
     m_state.groups.push_back(std::move(group));
   }
 

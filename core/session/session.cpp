@@ -152,26 +152,6 @@ Status Session::change(const std::function<Result<Commit>(CallContext&)>& makes,
   return ok();
 }
 
-Result<RebuildOutcome> Session::rebuild() {
-  KV_TRY(noOpenTick());
-  beginDeeds();
-  if (m_health.status == SessionState::Broken) m_parts.store.log().spoil();
-  Trace trace;
-  CallContext call = callContext(trace);
-  Result<Rebuilt> rebuilt = guarded(kCallRefused, [&] { return kind().rebuild(state(), call); });
-  if (rebuilt && rebuilt->commit)
-    if (const Status settled = committed(std::move(*rebuilt->commit)); !settled) rebuilt = settled.error();
-  if (!rebuilt && !takenBack() && !m_history.replaying()) {
-    loseRows();
-    markBroken(rebuilt.error().text());
-    publish();
-  }
-  if (!rebuilt) return rebuilt.error();
-  if (!rebuilt->commit) return std::move(rebuilt->outcome);
-  check(true);
-  return std::move(rebuilt->outcome);
-}
-
 /// Runs every invariant once and records its result.
 std::vector<Violation> Session::runChecks(bool full, std::int64_t part, bool late) {
   CheckInput input{state(),

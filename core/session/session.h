@@ -85,12 +85,13 @@ class Session {
   Status change(const std::function<Result<Commit>(CallContext&)>& makes, Check check = Check::AsInTicks);
   /// Computes every row again, which repairs a broken session. A cancelled rebuild leaves each layer whole.
   Result<RebuildOutcome> rebuild();
-  /// Calls `reads` with the context that a pass needs; the state does not change.
+  /// Calls `reads` with the context that a pass needs; the state does not change, and no armed fault fires.
   template <class F>
   auto look(F&& reads) {
     Trace trace;
     CallContext call = callContext(trace);
     const CommitDeeds::Aside aside(m_parts.store.deeds());
+    const ClosedDoor closed(m_parts.faults);
     return reads(call);
   }
   /// Replaces the present state by an equivalent one, see History::refine().

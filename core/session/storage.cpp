@@ -124,10 +124,7 @@ PoolMemory memoryOf(const Session& session) {
   return out;
 }
 
-namespace {
-
-/// A layer's group with its rows in slots of another store.
-LayerGroup moved(LayerGroup group, const GroupRules& rules, SlotAllocator& slots, Tick now) {
+LayerGroup placedIn(LayerGroup group, const GroupRules& rules, SlotAllocator& slots, Tick now) {
   static_cast<GroupRules&>(group) = rules;
   auto map = std::make_shared<ResidencyView>(*group.map);
   const auto size = static_cast<std::int32_t>(map->size());
@@ -144,6 +141,8 @@ LayerGroup moved(LayerGroup group, const GroupRules& rules, SlotAllocator& slots
   group.map = std::move(map);
   return group;
 }
+
+namespace {
 
 /// The content with its rows in slots that slotsOf(layer) hands out, in logical order. Errors: capacity.
 template <class SlotsOf>
@@ -162,7 +161,7 @@ Result<CacheState> placed(const SessionParts& parts, const LayoutSet& layouts, c
   CacheState empty, next = content;
   layouts.start(empty, windowsOf(parts));
   const auto make = [&](CacheLayer layer) {
-    return moved(content.group(layer), empty.group(layer), slotsOf(layer), content.tick);
+    return placedIn(content.group(layer), empty.group(layer), slotsOf(layer), content.tick);
   };
   const auto alike = [&](CacheLayer a, CacheLayer b) {
     return layouts.alike(a, b) && empty.group(a).window == empty.group(b).window;

@@ -43,6 +43,8 @@ struct NewPools {
 Result<NewPools> newPools(const SessionParts& parts, const CacheState& content, std::vector<std::int32_t> rows = {});
 /// Makes them the session's. Takes no memory.
 void install(SessionParts& parts, NewPools pools);
+/// A layer's group with its rows in slots of another pool, in logical order, under the rules of a group there.
+LayerGroup placedIn(LayerGroup group, const GroupRules& rules, SlotAllocator& slots, Tick now);
 /// Another content of the session with its rows in slots of the present pools, which grow if they must.
 Result<CacheState> placedAgain(Session& session, const CacheState& content);
 /// Paged layers: fills pages by moving about `most` rows per layer. Slots are not part of the session's content:

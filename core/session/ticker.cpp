@@ -105,6 +105,7 @@ Status Ticker::plan(TickReport& report) {
   m_part.earlier = m_applied ? &*m_applied : nullptr;
   for (const auto& reviser : m_revisers) KV_TRY(reviser->before(m_revised, m_part, m_call));
   report.actions.insert(report.actions.end(), m_part.actions.begin(), m_part.actions.end());
+  if (!m_part.culling.empty()) report.culling = std::exchange(m_part.culling, {});
   return ok();
 }
 

@@ -109,7 +109,6 @@ Status lookForAttention(Session& session, const Tile& tile) {
   Result<CacheState> fresh = session.look([&](CallContext& call) {
     TransactionRules rules = session.ticker(call).rules(state);
     rules.wanted.newest = InLayers::All;
-    const ClosedDoor closed(call.parts.faults);  // an armed fault must not fire in a query
     return session.kind().query(state, rules, call);
   });
   if (!fresh && fresh.error().code == "staging") return ok();  // history holds all slots: the next tick returns it

@@ -43,6 +43,7 @@ Result<Drift> measureDrift(Session& session) {
 
 Result<Quantisation> measureQuantisation(Session& session, const RowTypes& types) {
   KV_TRY(ready(session, Capability::QuantisationError, "quantisation was not measured"));
+  const ClosedDoor closed(session.parts().faults);
   RebuildInput input = inputOf(session);
   input.types = types;
   Result<Quantisation> measured = kvlab::measureQuantisation(input, session.parts().store, session.progress());
@@ -54,6 +55,7 @@ Result<Quantisation> measureQuantisation(Session& session, const RowTypes& types
 
 Result<Lifespans> recordLifespans(Session& session, const LifespanRules& rules) {
   KV_TRY(ready(session, Capability::KeyLifespans, "no lifespans were recorded"));
+  const ClosedDoor closed(session.parts().faults);
   const RebuildInput input{session.state(), session.transformer(), session.parts().faults};
   Result<Lifespans> recorded = kvlab::recordLifespans(input, session.parts().store, rules, session.progress());
   if (recorded) recorded->model = modelFingerprint(session.model());
@@ -201,6 +203,8 @@ Result<nlohmann::json> fault(Session& session, const std::string& kind, const nl
   const auto damage = [&](CallContext&) -> Result<Commit> {
     done = KV_TRY(injectFault(kind, params, commit.state, parts.store, parts.faults));
     commit.severed = parts.store.log().empty();  // a damaged map does not tell where rows lie
+    if (commit.severed && !parts.layouts.inPlace())
+      parts.layouts.restart(parts.store, session.state());  // slots of older states are free
     const CacheLayer layer(done.value("layer", 0));
     for (const char* row : {"index", "other"})
       if (done.contains(row)) {

@@ -52,6 +52,7 @@ CacheState ownCopy(const CacheState& state) {
     if (group.all) group.all = ownCopy(*group.all);
     group.provenance = group.provenance.ownCopy();
     group.writers = group.writers.ownCopy();
+    group.evicted = group.evicted.ownCopy();
     group.idSums = group.idSums.ownCopy();
     group.phasedSums = group.phasedSums.ownCopy();
   }

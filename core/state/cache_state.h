@@ -57,7 +57,8 @@ struct GroupRules {
 struct LayerGroup : GroupRules {
   std::shared_ptr<const ResidencyView> map;
   std::shared_ptr<const ResidencyView> all;  // with rows that are not in the context; null = `map` has all rows
-  std::int32_t absent = 0;                   // tokens without a row; counted apart to detect lost map entries
+  Column<LedgerId> evicted;                  // rows that left by an eviction, as they left; the context may lack some
+  std::int32_t absent = 0;                   // tokens of the context among these; a map lacks no others
   Column<Provenance> provenance;             // [ledger]
   Column<std::int32_t> writers;              // [ledger] number of the commit that wrote the row last, see noteWriters()
   Column<std::uint64_t> idSums, phasedSums;  // prefix sums over the map, see provenance.h; may be shorter

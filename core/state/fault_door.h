@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdint>
 #include <string>
-#include <utility>
 
 #include "core/api/error.h"
 
@@ -34,18 +33,20 @@ class FaultDoor {
   }
 
  private:
+  friend class ClosedDoor;
   static std::size_t slot(FaultPoint point) { return static_cast<std::size_t>(point); }
   std::array<std::int64_t, 3> m_left{};
   const BugKind* m_bug = nullptr;
 };
 
-/// Keeps a door closed; what was armed or planted comes back at the end. On the stack.
+/// While it lives nothing that is armed fires or is counted down, because a query must not set off what is meant for a
+/// change; it is armed again at the end. A planted bug stays: passes that only look have it, too. On the stack.
 class ClosedDoor {
  public:
-  explicit ClosedDoor(FaultDoor& door) : m_door(door), m_was(std::exchange(door, {})) {}
+  explicit ClosedDoor(FaultDoor& door) : m_door(door), m_was(door) { m_door.disarm(); }
   ClosedDoor(const ClosedDoor&) = delete;
   ClosedDoor& operator=(const ClosedDoor&) = delete;
-  ~ClosedDoor() { m_door = m_was; }
+  ~ClosedDoor() { m_door.m_left = m_was.m_left; }
 
  private:
   FaultDoor& m_door;

@@ -34,7 +34,7 @@ class Collector : public StateBuffers {
 
   void addGroup(const LayerGroup& group) {
     addMap(group.map.get()), addMap(group.all.get());
-    add(group.provenance), add(group.writers), add(group.idSums), add(group.phasedSums);
+    add(group.evicted), add(group.provenance), add(group.writers), add(group.idSums), add(group.phasedSums);
   }
 
   void addAttention(const NewestAttention* attention) {

@@ -223,7 +223,9 @@ std::span<const Verb> stateVerbs() {
                     "{ rows: number; bytes: number; done: boolean }"),
        compactVerb},
       {verb::commits("rebuild", {},
-                     "Computes every row again from the live context, and tells how far the live rows were from that.",
+                     "Computes every row again from the live context, and tells how far the live rows were from that. "
+                     "Damaged maps "
+                     "and slots are made anew.",
                      "RebuildReport", InLanes::Reference, EditSort::Rebuild),
        rebuildVerb},
       {verb::commits("fault",

@@ -4,6 +4,7 @@
 #include "core/api/json_values.h"
 #include "core/api/program_memory.h"
 #include "core/parts/storage_plan.h"
+#include "core/session/layout_advice.h"
 #include "core/session/storage.h"
 #include "core/session/truth.h"
 #include "core/verbs/replies.h"
@@ -113,6 +114,10 @@ Result<json> storage(const Session& session, VerbArgs& in) {
               {"counts",
                {{"k", countsOf(counts.k)}, {"v", countsOf(counts.v)}, {"copies", KV_MEMBERS(copies, held, listed)}}}});
   if (view->ring) out["ring"] = ringOf(*view, session.withPending().map(layer));
+  if (const std::optional<LayoutAdvice> advice = layoutAdvice(session)) {
+    out["advice"] = KV_MEMBERS(*advice, layout, commits, ms, wouldMs, bytes, wouldBytes);
+    out["advice"]["text"] = advice->text();
+  }
   if (withFree) out["free"] = freeRuns(session.store().slots(layer).free(view->poolSlots));
   if (const auto& p = view->pages) {
     out["pages"] = KV_MEMBERS(*p, block, pages, used, rows);
@@ -203,7 +208,8 @@ std::span<const Verb> storageVerbs() {
        ring},
       {verb::reads("storage", {layerArg(), arg::flag("free", false), headArg()},
                    "Tells how a layer's rows are stored: layout, formats, slots, bytes, ring and pages; with free also "
-                   "the free slots.",
+                   "the free slots. If another layout would make the last commits of the session much cheaper, by "
+                   "their measured time and the bytes that they would have moved there, advice names it.",
                    "LayerStorage"),
        storage},
       {verb::measures("quantisation",

@@ -96,6 +96,11 @@ std::vector<Damage> damages() {
     map.phases = changed(map.phases, drop);
     return Violation{"", "", CacheLayer(2), {}, {}};
   });
+  add("mirror_length", "an eviction forgotten", {}, [](CacheFixture& c) {
+    LayerGroup& group = c.state.groups[static_cast<std::size_t>(c.state.groupOf[1])];
+    group.evicted = group.evicted.prefix(1);
+    return Violation{"", "", CacheLayer(1), {}, {}};
+  });
   add("mirror_length", "the last slot lost", {}, [](CacheFixture& c) {
     ResidencyView& map = c.ownMap(2);
     map.slotOf = map.slotOf.prefix(map.slotOf.size() - 1);

@@ -67,7 +67,8 @@ const std::set<std::string> kOfNow = {
 /// Without times and the reasons that name them, what pools hold for history and have counted since they are there, and
 /// which check came last.
 void eraseWhatIsOfNow(json& value) {
-  static const std::set<std::string> kFields = {"us", "fullUs", "incrementalUs", "costs", "reason", "held", "counts"};
+  static const std::set<std::string> kFields = {"us",     "fullUs", "incrementalUs", "costs",
+                                                "reason", "held",   "counts",        "advice"};
   if (value.is_array())
     std::erase_if(value.get_ref<json::array_t&>(),
                   [](const json& line) { return line.is_object() && line.value("event", json()) == "verified"; });

@@ -59,6 +59,7 @@ json places(const SessionFixture& s) {
     if (s->cacheLayers().byHead()) args["kvHead"] = 0;
     json one = s.must("storage", args);
     one.erase("counts");
+    one.erase("advice");
     out.push_back(std::move(one));
   }
   return out;

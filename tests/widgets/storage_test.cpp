@@ -97,6 +97,22 @@ class StorageTest : public QObject {
     QCOMPARE(context.queried.back().args, nlohmann::json({{"layer", 1}, {"kvHead", 1}, {"free", true}}));
   }
 
+  /// Beside the memory, unless the clock stands still: measured times decide about it.
+  void adviceIsTold() {
+    const QString advice = "your commits cost 4.0 ms; `indirection` would cost 0.02";
+    for (const bool frozen : {false, true}) {
+      FakeContext context({.mixed = true});
+      context.answers["storage"] = [&](const nlohmann::json&) -> Result<nlohmann::json> {
+        return nlohmann::json{{"free", nlohmann::json::array()}, {"advice", {{"text", advice.toStdString()}}}};
+      };
+      if (frozen) context.freezeClock();
+      StorageTableView view(context, nullptr);
+      context.setFocus(Focus{context.snapshot()->tick, CacheLayer(0), Head(0), Position(-1), LedgerId(-1)});
+      show(view);
+      QCOMPARE(view.dump().contains(advice), !frozen);
+    }
+  }
+
   /// Menus run commands of the registry: for all layers, or for the focused one.
   void menusRunCommands() {
     FakeContext context({.mixed = true});

@@ -43,19 +43,24 @@ std::vector<bool> takenBy(const CacheState& state, const SessionParts& parts, st
   return taken;
 }
 
-CullDeed decided(const CacheState& observed, std::span<const Action> users, CallContext& call) {
+/// The decision, and notes of the pairs that it looked at.
+CullDeed decided(const CacheState& observed, std::span<const Action> users, CallContext& call,
+                 std::vector<CulledPairNote>& notes) {
   const BrightnessSettings& rules = call.parts.manifest.brightness;
   CullDeed deed{.target = rules.target, .minCosine = rules.minCosine, .brightness = observed.brightness};
   const int count = cullCount(observed.length(), rules.target);
   if (count == 0) return deed;
   deed.touched = takenBy(observed, call.parts, {users.begin(), users.end()});
   const auto isTaken = [&](Position p) { return static_cast<bool>(deed.touched[at(p.value())]); };
-  for (const Position p : dimmestPairs(observed, count, isTaken)) {
-    const std::size_t i = at(p.value());
-    const TokenId a = observed.ledger[observed.context[i]].token, b = observed.ledger[observed.context[i + 1]].token;
-    deed.pairs.push_back({p,
-                          call.parts.compressor->replacement(a, observed.brightness[i], b, observed.brightness[i + 1],
-                                                             rules.minCosine)});
+  notes = dimmestPairs(observed, count, isTaken);
+  for (CulledPairNote& note : notes) {
+    if (note.outcome != CullOutcome::Culled) continue;
+    const std::size_t i = at(note.first.value());
+    const TokenId a = observed.ledger[note.ledger[0]].token, b = observed.ledger[note.ledger[1]].token;
+    note.token =
+        call.parts.compressor->replacement(a, observed.brightness[i], b, observed.brightness[i + 1], rules.minCosine);
+    if (!note.token) note.outcome = CullOutcome::NoNearToken;
+    deed.pairs.push_back({note.first, note.token});
   }
   return deed;
 }
@@ -67,7 +72,10 @@ class Culling : public Reviser {
   Status before(CacheState& observed, TickPart& part, CallContext& call) const override {
     const Manifest& m = call.parts.manifest;
     if (!part.generates || part.earlier || m.brightness.compressor != "nearest" || !m.probes) return ok();
-    CullDeed deed = decided(observed, std::span(part.actions).first(part.actions.size() - 1), call);
+    auto scope = call.trace.scope("cull");
+    CullDeed deed = decided(observed, std::span(part.actions).first(part.actions.size() - 1), call, part.culling);
+    for (const CulledPairNote& note : part.culling)
+      auto one = call.trace.scope(note.token ? "culled" : "passed_over", note.text());
     std::vector<Action> culls;
     for (const CulledPair& pair : deed.pairs)
       if (pair.token) culls.push_back(ReplacePair{pair.first, Position(pair.first.value() + 1), {*pair.token}});

@@ -123,15 +123,23 @@ void StorageTableView::onSnapshot() {
   const bool holes = std::any_of(groups.begin(), groups.end(), [](const StorageGroup& one) {
     return one.storage->pages && one.storage->pages->fragmentation() > 0;
   });
-  const QString program = programMemoryText(context().programBytes());
-  m_state->setText(!any                    ? QString()
-                       : program.isEmpty() ? rowMemoryText(*shown())
-                                           : program + tr("; ") + rowMemoryText(*shown()));
+  tellState();
   m_compact->setEnabled(holes);
   m_compact->setToolTip(holes ? tr("Fill holes in pages step by step; Cancel (Esc) keeps finished steps")
                               : tr("No layer has pages with holes"));
   for (QToolButton* one : {m_layout, m_k, m_v}) one->setEnabled(any);
   m_model->show(std::move(groups), shown() ? FindingMarks(*shown()) : FindingMarks());
+}
+
+/// Memory, and the layout that measured commits speak for.
+void StorageTableView::tellState() {
+  QStringList parts;
+  if (shown() && !storageGroups(*shown()).empty()) {
+    parts << programMemoryText(context().programBytes()) << rowMemoryText(*shown());
+    if (!context().clockFrozen() && newest()) parts << m_advice;
+  }
+  parts.removeAll(QString());
+  m_state->setText(parts.join(tr("; ")));
 }
 
 void StorageTableView::onFocus() {
@@ -156,6 +164,8 @@ void StorageTableView::askFree() {
   m_ask.query("storage", withLayer(*shown(), group()->layers.front(), {{"free", true}}),
               [this](const Result<nlohmann::json>& reply) {
                 if (!reply || !member(*reply, "free").is_array()) return;
+                m_advice = QString::fromStdString(jsonOr(member(member(*reply, "advice"), "text"), std::string()));
+                tellState();
                 SlotRuns runs;
                 for (const nlohmann::json& run : member(*reply, "free"))
                   runs.emplace_back(jsonOr(element(run, 0), 0), jsonOr(element(run, 1), 0));

@@ -22,7 +22,10 @@ class StorageTableView : public InspectorView {
   DataTable& table() { return *m_table; }
 
  protected:
-  void onSession() override { m_freeOf = nullptr; }
+  void onSession() override {
+    m_freeOf = nullptr;
+    m_advice.clear();
+  }
   void onSnapshot() override;
   void onFocus() override;
 
@@ -37,6 +40,7 @@ class StorageTableView : public InspectorView {
   void change(const QString& command, nlohmann::json args);
   void showSlots();
   void askFree();
+  void tellState();
   const StorageGroup* group() const;
 
   StorageModel* m_model;
@@ -49,7 +53,8 @@ class StorageTableView : public InspectorView {
   std::optional<SlotRuns> m_free;  // free slots of the focused group at serial m_freeFor
   std::uint64_t m_freeFor = 0;
   const StorageView* m_freeOf = nullptr;
-  EngineAsk m_ask;  // queries free slots
+  QString m_advice;  // of the engine; empty: no other layout would pay
+  EngineAsk m_ask;   // queries free slots and advice
 };
 
 }  // namespace kvlab

@@ -6,17 +6,19 @@
 #include "core/edit/departures.h"
 #include "core/edit/group_pass.h"
 #include "core/kinds/wlod/tree/lens.h"
+#include "core/state/mirror_map.h"
 
 namespace kvlab {
 namespace {
 
-/// The values of the entries that a map holds, and one for the row itself, which attention has told of all entries.
+/// The values of the entries that a map holds, and one for the row itself, which attention has told of all entries. A
+/// damaged map may list rows out of order: these get 0.
 void addHeld(const CacheState& state, const ResidencyView& map, std::span<const double> entries,
              std::vector<float>& out) {
   std::size_t entry = 0;
   for (const LedgerId id : map.ledger) {
-    while (state.context[entry] != id) ++entry;
-    out.push_back(static_cast<float>(entries[entry]));
+    while (entry < state.context.size() && state.context[entry] != id) ++entry;
+    out.push_back(entry < state.context.size() ? static_cast<float>(entries[entry]) : 0);
   }
   out.push_back(0);
 }
@@ -159,7 +161,9 @@ class Mirror {
     LayerGroup group;
     static_cast<GroupRules&>(group) = before;
     group.map = viewOf(layer, true, *before.map);
-    group.absent = m_out.length() - static_cast<std::int32_t>(group.map->size());
+    const std::vector<LedgerId> lacked = lackedBy(m_out.context, *group.map);
+    group.evicted = before.evicted.following(lacked);
+    group.absent = static_cast<std::int32_t>(lacked.size());
     if (group.map->size() == m_out.context.size()) shareContext(group);
     group.provenance = before.provenance;
     group.provenance.append(std::vector<Provenance>(m_out.ledger.size() - group.provenance.size()));

@@ -37,10 +37,14 @@ std::vector<std::int32_t> addList(const QueryBlock& block, const MissingRows& mi
 
 }  // namespace
 
-MissingRows missingRows(const WlodState& state, const ResidencyView& stored) {
-  if (listsAll(state, stored)) return {};
-  MissingRows out(at(state.count()), true);
-  forEachListed(state, stored, [&](std::size_t row, std::size_t) { out[row] = false; });
+MissingRows missingRows(const WlodState& state, const LayerGroup& group) {
+  if (group.evicted.empty()) return {};
+  std::vector<LedgerId> evicted(group.evicted.begin(), group.evicted.end());
+  std::ranges::sort(evicted);
+  MissingRows out(at(state.count()));
+  for (std::size_t row = 0; row < out.size(); ++row)
+    out[row] = state.rows[row].entry && std::ranges::binary_search(evicted, state.ledger[row]);
+  if (std::ranges::find(out, true) == out.end()) out.clear();
   return out;
 }
 
@@ -115,7 +119,7 @@ void noteProvenance(CacheState& state, std::span<const std::int32_t> rows) {
   const Coverage coverage(wlod.context, wlod.rows.span(), wlod.rules.attention, wlod.rules.pyramid);
   const std::vector<QueryBlock> blocks = coverage.blocks(rows);
   for (LayerGroup& group : state.groups) {
-    const SeenRows seen = seenRows(blocks, rows, missingRows(wlod, group.stored()));
+    const SeenRows seen = seenRows(blocks, rows, missingRows(wlod, group));
     const std::vector<Provenance> today = provenancesOf(wlod, seen, rows, group.window);
     std::vector<Provenance> column(group.provenance.begin(), group.provenance.end());
     for (std::size_t i = 0; i < rows.size(); ++i) column[at(wlod.ledger[at(rows[i])].value())] = today[i];

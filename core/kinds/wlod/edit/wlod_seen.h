@@ -13,9 +13,9 @@ namespace kvlab {
 using MissingRows = std::vector<bool>;
 
 /// Rows that were evicted from a layer. Rows that have left through its window are not among them: a pass that needs
-/// them computes them again. stored: LayerGroup::stored() of the layer.
-MissingRows missingRows(const WlodState& state, const ResidencyView& stored);
-/// Slots of all rows, -1 where the layer does not hold the row. [rows]
+/// them computes them again.
+MissingRows missingRows(const WlodState& state, const LayerGroup& group);
+/// Slots of all rows, -1 where the layer does not hold the row; stored: LayerGroup::stored() of the layer. [rows]
 Column<Slot> slotsByRow(const WlodState& state, const ResidencyView& stored);
 
 /// The lists of some queries, one after another. Queries of one block share a list. Each list starts at a multiple of

@@ -321,9 +321,9 @@ void WlodTransaction::findMissing(Work& work) {
   const WlodState& state = work.out.state;
   std::vector<std::pair<LedgerId, std::int32_t>> known;  // rows before, sorted; empty while nothing has left
   for (const CacheLayer layer : work.state.layers()) {
-    const ResidencyView& stored = work.state.group(layer).stored();
-    work.was.push_back(slotsByRow(work.before, stored));
-    MissingRows &missing = work.out.missing.emplace_back(), evicted = missingRows(work.before, stored);
+    const LayerGroup& group = work.state.group(layer);
+    work.was.push_back(slotsByRow(work.before, group.stored()));
+    MissingRows &missing = work.out.missing.emplace_back(), evicted = missingRows(work.before, group);
     if (evicted.empty()) continue;
     if (known.empty()) {
       for (std::int32_t row = 0; row < work.before.count(); ++row) known.emplace_back(work.before.ledger[at(row)], row);

@@ -38,7 +38,7 @@ class CoveredVerdicts {
     const std::vector<QueryBlock> blocks = coverage.blocks(m_rows);
     for (const LayerGroup& group : state.groups) {
       Group& one = m_groups.emplace_back();
-      one.seen = seenRows(blocks, m_rows, missingRows(m_wlod, group.stored()));
+      one.seen = seenRows(blocks, m_rows, missingRows(m_wlod, group));
       one.begin = one.seen.through(m_wlod, m_rows, group.window);
       const std::vector<Provenance> now = provenancesOf(m_wlod, one.seen, m_rows, group.window);
       for (std::size_t row = 0; row < m_rows.size(); ++row) {

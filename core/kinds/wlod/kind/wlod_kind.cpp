@@ -276,19 +276,19 @@ Result<Drift> WlodKind::drift(const CacheState& state, CallContext& call) {
   DriftMeter meter(state.length());
   for (const CacheLayer layer : store.layers()) {
     const ResidencyView& map = state.map(layer);
-    std::vector<std::int32_t> records, positions;
+    std::vector<std::int32_t> slots, records, positions;
     std::size_t index = at(map.first);
     std::int32_t position = 0;
     for (std::size_t row = 0; row < anew.state.rows.size(); ++row) {
       if (!anew.state.rows[row].entry) continue;
       if (index < map.size() && map.ledger[index] == anew.state.ledger[row]) {
+        slots.push_back(map.slotOf[index++].value());
         records.push_back(anew.slots[at(layer)][row].value());
         positions.push_back(position);
-        ++index;
       }
       ++position;
     }
-    meter.add(layer, store.pool(layer), plain(map.residentSlots()), store.pool(layer), records, positions);
+    meter.add(layer, store.pool(layer), slots, store.pool(layer), records, positions);
   }
   std::span<const float> logits;
   if (state.logits) logits = *state.logits;
