@@ -25,8 +25,8 @@ Result<MemoryNeed> memoryNeed(const Manifest& manifest, std::shared_ptr<const Mo
 
 /// Errors: bad_manifest, no_backend, out_of_memory, and those of the files that the manifest names.
 Result<SessionParts> openParts(const Manifest& manifest, const std::string& resources, const Progress& progress);
-/// Parts that share model, weights and files with `origin`. They use the kind of backend of `origin`, whatever "auto"
-/// would choose now.
+/// Parts that share model, weights and files with `origin`. They use the kind of backend and the device of `origin`,
+/// whatever "auto" would choose now.
 Result<SessionParts> siblingParts(const SessionParts& origin, const Manifest& manifest);
 /// Parts of a session with the manifest and the storage of `origin`, with the rows of its state. beside: the new
 /// session computes on this one's threads, and the two are called one at a time; or null.

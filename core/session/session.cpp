@@ -67,7 +67,7 @@ Result<std::unique_ptr<Session>> Session::beside(Manifest wanted) const {
   const Manifest& own = manifest();
   const std::string numerics = m_parts.backend->ops().numericsId();
   if (wanted.model != own.model) return differs("model", wanted.model, own.model);
-  if (wanted.backend != own.backend && wanted.backend != m_parts.backend->id())
+  if (wanted.backend != own.backend && !kernels::isNamedBy(m_parts.backend->id(), wanted.backend))
     return differs("backend", wanted.backend, m_parts.backend->id());
   if (!wanted.numerics.empty() && wanted.numerics != numerics) return differs("numerics", wanted.numerics, numerics);
   if (wanted.weights != own.weights) return differs("weights", wanted.weights, own.weights);

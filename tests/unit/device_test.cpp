@@ -40,7 +40,7 @@ class DeviceTest : public QObject {
   }
   void cleanup() {
     qunsetenv("KVLAB_FAR_MIB");
-    qunsetenv("KVLAB_FAR_FAIL_AFTER");
+    for (const char* name : {"KVLAB_FAR_FAIL_AFTER", "KVLAB_FAR_DEVICES", "KVLAB_FAR_DIES"}) qunsetenv(name);
   }
 
   void aMapSendsWhatChanged() {
@@ -98,7 +98,7 @@ class DeviceTest : public QObject {
     std::vector<std::string> hashes;
     for (const char* backend : {"cpu", "cuda"}) {
       SessionFixture s(onBackend(backend));
-      QCOMPARE(s->snapshot()->info->backend, std::string(backend));
+      QCOMPARE(s->snapshot()->info->backend, std::string(backend == std::string("cuda") ? "cuda:0" : backend));
       s.prompt(40);
       s.must("step", {{"n", 6}});
       s.must("inject",
@@ -276,6 +276,57 @@ class DeviceTest : public QObject {
       QCOMPARE(s.damage(), QByteArray());
     }
     s.must("step", {{"n", 2}});
+  }
+
+  /// Sessions, a fork and a lane on two devices in turn have the rows of the CPU.
+  void aSessionStaysOnItsDevice() {
+    if (!far()) QSKIP("the emulated device is alone");
+    qputenv("KVLAB_FAR_DEVICES", "2");
+    SessionFixture cpu(onBackend("cpu")), first(onBackend("cuda:0")), second(onBackend("cuda:1"));
+    QCOMPARE(second->snapshot()->info->backend, std::string("cuda:1"));
+    QCOMPARE(second.must("bytes")["device"]["id"], json("cuda:1"));
+    QVERIFY(second.must("bytes")["device"]["used"] > 0);
+    QVERIFY(cpu.must("bytes")["device"].is_null());
+    const auto live = [](const SessionFixture& s, int tokens) {
+      s.prompt(tokens);
+      s.must("step", {{"n", 4}});
+      return s.hash();
+    };
+    const std::string hash = live(cpu, 40);
+    QCOMPARE(live(second, 40), hash);
+    QCOMPARE(live(first, 40), hash);
+    const json free = first.must("bytes")["device"]["free"];
+    Result<std::unique_ptr<Session>> copy = second->fork(), beside = second->beside(second->manifest());
+    QVERIFY(copy && beside);
+    for (const Session* other : {copy->get(), beside->get()})
+      QCOMPARE(other->snapshot()->info->backend, std::string("cuda:1"));
+    QVERIFY(!second->beside(first->manifest()));
+    QCOMPARE(stateHash(**copy), stateHash(*second));
+    QCOMPARE(first.must("bytes")["device"]["free"], free);  // nothing of the others is there
+    first.must("step", {{"n", 2}});
+    QCOMPARE(second.hash(), hash);
+    QCOMPARE(first.damage() + second.damage(), QByteArray());
+  }
+
+  /// A device that died is refused where the next session opens, with the reason and what helps.
+  void aDeadDeviceOpensNoSession() {
+    if (!far()) QSKIP("only far memory dies on request");
+    SessionFixture s(onBackend("cuda"));
+    s.prompt(20);
+    qputenv("KVLAB_FAR_DIES", "1");
+    failAfter(3);
+    const Result<json> died = s.verb("promptIds", {{"ids", {4, 5, 6}}});
+    QVERIFY(!died);
+    QCOMPARE(died.error().code, std::string("device"));
+    QVERIFY2(died.error().remedy.find("restart the program") != std::string::npos, died.error().remedy.c_str());
+    const Error forked = s->fork().error();
+    Result<Manifest> wanted = Manifest::fromJson({{"model", "synthetic:tiny"}, {"backend", "cuda"}});
+    const Error opened = openSession(*wanted, KVLAB_RESOURCES_DIR).error();
+    for (const Error& error : {forked, opened}) {
+      QCOMPARE(error.code, std::string("no_backend"));
+      QVERIFY2(error.why.ends_with("restart the program to use CUDA again"), error.why.c_str());
+    }
+    QCOMPARE(SessionFixture(onBackend("auto"))->snapshot()->info->backend, std::string("cpu"));
   }
 
   void rowsThatCannotBeReadAreNoRowsThatHold() {

@@ -67,6 +67,8 @@ cudaError_t cudaDeviceGetAttribute(int* out, cudaDeviceAttr attribute, int devic
   cudaDeviceProp p;
   if (const cudaError_t e = cudaGetDeviceProperties(&p, device); e != cudaSuccess) return e;
   switch (attribute) {
+    case cudaDevAttrMemoryClockRate:
+    case cudaDevAttrGlobalMemoryBusWidth: *out = 0; break;  // unknown
     case cudaDevAttrMultiProcessorCount: *out = p.multiProcessorCount; break;
     case cudaDevAttrComputeCapabilityMajor: *out = p.major; break;
     case cudaDevAttrComputeCapabilityMinor: *out = p.minor; break;
