@@ -52,7 +52,8 @@ void printModel(const json& m) {
   line("KV cache",
        mebibytes(m["kv_bytes"]) + " of room for " + plainText(m["capacity"]) + " rows per layer (" +
            plainText(m["row_bytes"]) + " bytes a row and layer), " + mebibytes(m["kv_bytes_reserved"]) +
-           " of addresses reserved with history");
+           (m["reserved_at_once"] == true ? " taken on the device with history"
+                                          : " of addresses reserved with history"));
 }
 
 /// "NVIDIA H200, compute capability 9.0, 139.2 of 139.8 GiB free, peak 4800 GB/s, driver of CUDA 13.0".

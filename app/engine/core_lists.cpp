@@ -95,6 +95,7 @@ json describe(const Model& model, const json& types, const Manifest& manifest, c
           {"rows", layers},
           {"kv_bytes", need.allocated},
           {"kv_bytes_reserved", need.reserved},
+          {"reserved_at_once", need.atOnce},
           {"pass_bytes", need.work}};
 }
 

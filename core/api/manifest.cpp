@@ -231,7 +231,9 @@ void readEditing(ManifestKeys& keys, Manifest& m) {
     inner.integer("scrub_period", m.scrubPeriod, 1, 1 << 20, "Ticks until level cheap has seen every row once.");
   });
   keys.flag("probes", m.probes, "Ticks bring attention to the host: brightness, policies and views look at it.");
-  keys.flag("op_events", m.opEvents, "Every op call is an event of its tick, with time and bytes; slows ticks down.");
+  keys.flag("op_events", m.opEvents,
+            "Every op call is an event of its tick, with time and bytes; slows ticks down, and on a device no pass is "
+            "recorded and replayed.");
   keys.flag("faults", m.faults, "Opens the door of the fault drill.");
 }
 

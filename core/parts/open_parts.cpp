@@ -125,6 +125,7 @@ Result<MemoryNeed> memoryNeed(const Manifest& manifest, std::shared_ptr<const Mo
   need.weights = parts.model->weightBytes();
   need.work = Transformer::bytes(parts.model->config(), parts.maxPhases, manifest.prefillChunk);
   need.capacity = parts.capacity;
+  need.atOnce = !parts.backend->onHost();
   for (const CacheLayer own : parts.cacheLayers.each()) addRows(need, parts, plan, own);
   for (const LayerPool& pool : plan.layouts.pools(plan.formats))
     need.reserved += kernels::rowLayout(pool.format).stride * pool.slots;

@@ -16,6 +16,7 @@ struct MemoryNeed {
   std::int64_t weights = 0;
   std::int64_t allocated = 0;  // room for rows at capacity, and staging
   std::int64_t reserved = 0;   // with room for rows of older states
+  bool atOnce = false;         // a device gives all of `reserved` when the session opens; the CPU gives addresses
   std::int64_t work = 0;       // scratch memory of a pass
   std::int64_t capacity = 0;   // rows per layer
   std::vector<LayerRows> layers = {};

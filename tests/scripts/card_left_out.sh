@@ -26,6 +26,7 @@ grep -q "backend cuda:0 *not available: $why" "$work/out" || fail "the first car
 grep -q "backend cuda:1 *runs on far memory" "$work/out" || fail "the second card: $(cat "$work/out")"
 [[ $(grep -c "  device .*compute capability 8.6, .*GiB.*, driver of CUDA 13.0" "$work/out") == 2 ]] ||
   fail "facts of the cards: $(cat "$work/out")"
+grep -q "MiB taken on the device with history" "$work/out" || fail "memory: $(cat "$work/out")"
 for backend in auto cuda cuda:1; do
   "$KVLAB" run "$work/d.js" --backend $backend --out "$work" >"$work/out" 2>"$work/said" || fail "$(cat "$work/said")"
   grep -q "cuda:1 true" "$work/out" "$work/said" || fail "$backend: $(cat "$work/out" "$work/said")"
