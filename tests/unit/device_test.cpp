@@ -28,6 +28,13 @@ std::vector<std::int32_t> fetch(kernels::Backend& backend, const std::int32_t* f
 
 json onBackend(const char* backend) { return {{"backend", backend}}; }
 
+json toldBy(const PassDeed& deed) {
+  return {{"layer", deed.layer.value()}, {"tags", deed.tags},       {"phase", deed.phase},
+          {"begin", deed.begin},         {"end", deed.end},         {"written", deed.written},
+          {"self", deed.self},           {"from", deed.list->from}, {"slots", deed.list->slots},
+          {"phases", deed.list->phases}};
+}
+
 }  // namespace
 
 class DeviceTest : public QObject {
@@ -276,6 +283,55 @@ class DeviceTest : public QObject {
       QCOMPARE(s.damage(), QByteArray());
     }
     s.must("step", {{"n", 2}});
+  }
+
+  void deedsAreThoseOfTheCpu_data() {
+    QTest::addColumn<QByteArray>("manifest");
+    for (const char* manifest :
+         {R"({})", R"({"layout":"paged:block=4","prefill_chunk":7})", R"({"layout":"contiguous_splice"})",
+          R"({"layout":"ring_fused","ring":{"window":12},"prefill_chunk":5})",
+          R"({"layout":"ring_roll","ring":{"window":12}})", R"({"residency":"kv_head","policy":"h2o:ratio=0.5"})",
+          R"({"after_edit":"recompute","key_phase":"at_write"})", R"({"wlod":{"budget":256},"capacity":0})"})
+      QTest::newRow(manifest) << QByteArray(manifest);
+  }
+  /// On a device the lists that kernels were given are read back from there, behind recorded passes too.
+  void deedsAreThoseOfTheCpu() {
+    QFETCH(QByteArray, manifest);
+    std::vector<json> told;
+    for (const char* backend : {"cpu", "cuda"}) {
+      json changes = json::parse(manifest.toStdString());
+      changes.update({{"backend", backend}, {"check", {{"level", "full"}}}});
+      SessionFixture s(changes);
+      const auto note = [&] {
+        for (const PassDeed& deed : s->parts().store.deeds().all()) told.push_back(toldBy(deed));
+      };
+      s.prompt(40);
+      note();
+      for (int i = 0; i < 5; ++i) s.must("step"), note();
+      if (!changes.contains("ring") && !changes.contains("wlod")) {
+        s.must("inject",
+               {{"actions",
+                 {{{"action", "replace_pair"}, {"original_pos1", 9}, {"original_pos2", 12}, {"new_token_ids", {7}}}}}});
+        s.must("step"), note();
+      }
+      QCOMPARE(s.damage(), QByteArray());
+      told.push_back(json("end"));
+    }
+    const auto half = static_cast<std::ptrdiff_t>(told.size() / 2);
+    QVERIFY(half > 8);
+    const std::vector<json> cpu(told.begin(), told.begin() + half), cuda(told.begin() + half, told.end());
+    for (std::size_t i = 0; i < cpu.size(); ++i) QVERIFY2(cpu[i] == cuda[i], (cpu[i].dump() + cuda[i].dump()).c_str());
+  }
+
+  /// The check of deeds finds a bug in the passes of a device.
+  void aBugOnADeviceIsFound() {
+    SessionFixture s({{"backend", "cuda"}, {"faults", true}, {"ring", {{"window", 12}}}, {"layout", "ring_fused"}});
+    s.prompt(30);
+    s.must("step", {{"n", 4}});
+    QCOMPARE(s.damage(), QByteArray());
+    s.must("bug", {{"name", "window_plus_one"}});
+    s.must("step");
+    QVERIFY2(s.damage().contains("visible_rows"), s.damage());
   }
 
   /// Sessions, a fork and a lane on two devices in turn have the rows of the CPU.
