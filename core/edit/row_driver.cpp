@@ -223,8 +223,10 @@ Status RowDriver::runChunk(const RowsChunk& chunk) {
       if (seen) m_witness->see(x, chunk.n);
     };
   complete(whole, chunk);
-  if (m_witness && !whole.embeddingOnly)
-    for (const CacheLayer own : m_layers.each()) m_witness->told(own, passes[at(own)], chunk.n, m_listed[at(own)]);
+  if (m_witness) {
+    if (chunk.newest) m_witness->keep(whole);
+    for (const CacheLayer own : m_layers.each()) m_witness->told(whole, own, m_listed[at(own)]);
+  }
   send(whole);
   return ok();
 }
@@ -265,7 +267,7 @@ std::string RowDriver::keyOf(const WholePass& whole) {
     (key.append(reinterpret_cast<const char*>(&fields), sizeof fields), ...);
   };
   const kernels::Arena::Mark mark = m_transformer.backend().arena().mark();
-  add(whole.tokens, whole.x, whole.logits, m_transformer.table(), mark.chunk, mark.used);
+  add(whole.tokens, whole.x, whole.inputs, whole.attended, whole.logits, m_transformer.table(), mark.chunk, mark.used);
   if (const kernels::GateMlpArgs* a = whole.gates) {
     add(m_wanted.gates, m_wanted.gates->input(), a->w[0].type, a->hidden(), a->out, a->outLayerStride, m_gateKeys);
     for (int stage = 0; stage < kernels::kGateStages; ++stage) add(a->w[stage].data, a->b[stage]);

@@ -35,9 +35,21 @@ const T* Witness::brought(const T* from, std::int64_t count) {
   return static_cast<const T*>(known);
 }
 
-void Witness::told(CacheLayer layer, const LayerPass& one, std::int64_t n, std::int64_t rows) {
-  if (sees()) return;
-  Told& told = m_told.emplace_back(Told{layer, one, n});
+void Witness::keep(WholePass& whole) {
+  if (sees() || !m_deeds.whole() || whole.n != 1 || whole.embeddingOnly) return;
+  const ModelConfig& config = m_transformer.model().config();
+  const std::size_t layers = whole.passes.size() / static_cast<std::size_t>(whole.perLayer);
+  m_inputs.resize(layers * static_cast<std::size_t>(m_transformer.hidden()));
+  m_attended.resize(layers * static_cast<std::size_t>(config.heads * config.headDim));
+  whole.inputs = m_staging.out(m_inputs.data(), m_inputs.size());
+  whole.attended = m_staging.out(m_attended.data(), m_attended.size());
+}
+
+void Witness::told(const WholePass& whole, CacheLayer layer, std::int64_t rows) {
+  if (sees() || whole.embeddingOnly) return;
+  const LayerPass& one = whole.passes[static_cast<std::size_t>(layer.value())];
+  const std::int64_t n = whole.n;
+  Told& told = m_told.emplace_back(Told{layer, one, n, whole.inputs && whole.attended});
   told.one.tags = brought(one.tags, n);
   for (const std::int32_t* LayerPass::*list :
        {&LayerPass::phase, &LayerPass::rowBegin, &LayerPass::rowEnd, &LayerPass::write, &LayerPass::selfSlot})
@@ -47,7 +59,15 @@ void Witness::told(CacheLayer layer, const LayerPass& one, std::int64_t n, std::
 }
 
 void Witness::finish() {
-  for (const Told& told : m_told) writeDown(told.layer, told.one, told.n, nullptr);
+  const ModelConfig& config = m_transformer.model().config();
+  const std::int64_t hidden = m_transformer.hidden(), heads = std::int64_t{config.heads} * config.headDim;
+  for (const Told& told : m_told) {
+    const std::int64_t layer = m_layers.layerOf(told.layer).value(), part = m_layers.partOf(told.layer);
+    m_input.clear();
+    if (told.kept) see(m_inputs.data() + layer * hidden, 1);
+    writeDown(told.layer, told.one, told.n,
+              told.kept ? m_attended.data() + layer * heads + part * (heads / m_layers.perLayer) : nullptr);
+  }
 }
 
 void Witness::writeDown(CacheLayer layer, const LayerPass& one, std::int64_t n, const float* attended) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records what the calls of a live pass were told (state/commit_deeds.h), from the addresses in the calls: on the host
 // at the calls of attention, with the input of each layer and the output of attention; on a device after the pass, in
-// which no call changes the lists that others read, without these two: recorded passes call nobody. Lives as long as
-// the pass; engine thread.
+// which no call changes the lists that others read, because a recorded pass calls nobody. There a pass of one row keeps
+// inputs and outputs for full checks; of other passes these two are not known. Lives as long as the pass; engine
+// thread.
 #pragma once
 #include <deque>
 #include <functional>
@@ -28,8 +29,10 @@ class Witness {
   bool sees() const { return m_transformer.backend().onHost(); }
   /// The input of the layer that is called next, [n, hidden].
   void see(const float* x, std::int64_t n);
-  /// A call on a device, for n rows over a list of so many.
-  void told(CacheLayer layer, const LayerPass& one, std::int64_t n, std::int64_t rows);
+  /// On a device: makes room for what a pass of one row keeps.
+  void keep(WholePass& whole);
+  /// On a device: a call of a pass, over a list of so many rows.
+  void told(const WholePass& whole, CacheLayer layer, std::int64_t rows);
   /// The staging has delivered.
   void finish();
 
@@ -51,6 +54,7 @@ class Witness {
     CacheLayer layer;
     LayerPass one;
     std::int64_t n;
+    bool kept;
   };
 
   Transformer& m_transformer;
@@ -60,6 +64,7 @@ class Witness {
   const std::function<void(PassDeed&)> m_plan;
   std::vector<Listed> m_listed;
   std::vector<Told> m_told;
+  std::vector<float> m_inputs, m_attended;                                  // [layers, hidden], [layers, heads*headDim]
   std::deque<std::vector<std::byte>> m_lists;                               // of a device
   std::map<std::pair<const void*, std::int64_t>, const void*> m_hostLists;  // address and bytes on a device
   std::vector<float> m_input;  // [hidden] last row of the input of the layer that is called next

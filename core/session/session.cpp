@@ -128,8 +128,9 @@ void Session::commit(Commit commit) {
 void Session::beginDeeds() {
   const bool checks = !m_history.replaying();
   m_parts.store.deeds().clear();
-  m_parts.store.deeds().want(checks && manifest().check != CheckLevel::Off);
-  if (checks && manifest().check == CheckLevel::Full) m_parts.store.poison(!m_parts.layouts.inPlace());
+  const bool full = checks && manifest().check == CheckLevel::Full;
+  m_parts.store.deeds().want(checks && manifest().check != CheckLevel::Off, full);
+  if (full) m_parts.store.poison(!m_parts.layouts.inPlace());
 }
 
 Status Session::change(const std::function<Result<Commit>(CallContext&)>& makes, Check check) {

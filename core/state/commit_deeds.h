@@ -48,7 +48,7 @@ struct PassDeed {
   std::shared_ptr<const ListDeed> list = {};             // rows that these rows read; calls on the same list share it
   std::shared_ptr<const ResidencyView> map = {};         // as the plan gave it to the pass; null where a kind
   std::shared_ptr<const GivenRows> given = {};           // has given these instead
-  // For the last row, of a pass over host memory; else empty:
+  // For the last row; empty where the pass has not kept them (edit/witness.h):
   std::vector<float> input = {};     // [hidden] input of the layer
   std::vector<float> attended = {};  // [heads*headDim] output of attention
 
@@ -93,8 +93,9 @@ class CommitDeeds {
     CommitDeeds& m_deeds;
   };
 
-  /// Passes are not written down until it is wanted.
-  void want(bool wanted) { m_wanted = wanted; }
+  /// Passes are not written down until it is wanted. whole: every check of the commit is a full one.
+  void want(bool wanted, bool whole) { m_wanted = wanted, m_whole = whole; }
+  bool whole() const { return m_whole; }
   bool wanted() const { return m_wanted && m_aside == 0; }
   /// A deed to be filled. It may hold the values of an older deed, whose memory is used again.
   PassDeed& next() {
@@ -153,7 +154,7 @@ class CommitDeeds {
     std::vector<int> turns = {};
   };
   Now m_now{.resized = true};
-  bool m_wanted = false;
+  bool m_wanted = false, m_whole = false;
   int m_aside = 0;  // calls that only look, now
   std::vector<PassDeed> m_all;
   std::size_t m_count = 0;  // deeds of m_all in use

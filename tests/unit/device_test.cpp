@@ -28,11 +28,14 @@ std::vector<std::int32_t> fetch(kernels::Backend& backend, const std::int32_t* f
 
 json onBackend(const char* backend) { return {{"backend", backend}}; }
 
+/// Of several rows, and at level cheap, a device does not keep what went into layers and came out of attention.
 json toldBy(const PassDeed& deed) {
-  return {{"layer", deed.layer.value()}, {"tags", deed.tags},       {"phase", deed.phase},
-          {"begin", deed.begin},         {"end", deed.end},         {"written", deed.written},
-          {"self", deed.self},           {"from", deed.list->from}, {"slots", deed.list->slots},
-          {"phases", deed.list->phases}};
+  json out{{"layer", deed.layer.value()}, {"tags", deed.tags},       {"phase", deed.phase},
+           {"begin", deed.begin},         {"end", deed.end},         {"written", deed.written},
+           {"self", deed.self},           {"from", deed.list->from}, {"slots", deed.list->slots},
+           {"phases", deed.list->phases}};
+  if (deed.rows() == 1) out["input"] = deed.input, out["attended"] = deed.attended;
+  return out;
 }
 
 }  // namespace
