@@ -518,7 +518,8 @@ interface MemoryBytes {
   live: number;
   /** By the last commit. */
   moved: number;
-  /** Addresses of all slots, with room for rows of older states; a page takes memory when it is first written. */
+  /** Addresses of all slots, with room for rows of older states; a page takes memory when it is first written, on a device all of it
+   * is taken when the session opens. */
   reserved: number;
   /** Memory that the pools take, in pages that nobody else reads, and in pages that forks read as well until one of them writes; 0
    * where the back end or the system cannot share. */
@@ -526,10 +527,18 @@ interface MemoryBytes {
   shared: number;
   /** All memory that the program has at this moment, with all its sessions; 0 where the system does not tell. */
   program: number;
-  /** The work of the back end since it was opened: memory taken, passes recorded and replayed. A steady state adds to replays alone. */
+  /** The work of the back end since it was opened: memory taken, passes recorded and replayed, times that the host waited for the
+   * device, copies to the host, and bytes that were copied to and from the host. A steady state takes no memory and records no pass. */
   allocations: number;
   captures: number;
   replays: number;
+  waits: number;
+  downloads: number;
+  bytesDown: number;
+  bytesUp: number;
+  /** The device with memory of its own that computes: its memory at this moment, of all programs together, and the peak of that
+   * memory, 0 where the driver does not tell it; null on the CPU. */
+  device: null | { id: string; name: string; used: number; free: number; bytesPerSecond: number };
 }
 
 /** The effect of a fault: the damaged row, or the step that will fail. */
@@ -1178,8 +1187,8 @@ interface Session {
   quantisation(options?: { rows?: boolean; packed?: boolean; k?: "f32" | "f16" | "bf16" | "int8" | "fp8-e4m3"; v?: "f32" | "f16" | "bf16" | "int8" | "fp8-e4m3" }): LayerQuantisation[];
   quantisation(rows?: boolean, options?: { packed?: boolean; k?: "f32" | "f16" | "bf16" | "int8" | "fp8-e4m3"; v?: "f32" | "f16" | "bf16" | "int8" | "fp8-e4m3" }): LayerQuantisation[];
   quantisation(rows?: boolean, packed?: boolean, k?: "f32" | "f16" | "bf16" | "int8" | "fp8-e4m3", v?: "f32" | "f16" | "bf16" | "int8" | "fp8-e4m3"): LayerQuantisation[];
-  /** Counts bytes of rows: live, allocated at capacity, reserved with history, moved by the last commit; and the memory
-   * behind them. */
+  /** Counts bytes of rows: live, allocated at capacity, reserved with history, moved by the last commit; the memory
+   * behind them; the work of the back end, and on a device its memory now. */
   bytes(): MemoryBytes;
   /** Compares lifespans of rows without eviction with those that gates predicted: R2 and calibration per layer and KV
    * head. It makes one fresh pass in which nothing is evicted, as recordLifespans does. lifespans keeps at most so

@@ -45,7 +45,7 @@ void printBenchRows(const json& rows) {
 
 Status saveBenchRows(const std::string& path, const json& rows) {
   if (path.empty()) return ok();
-  const json content{{"version", KVLAB_VERSION}, {"backends", listBackends()}, {"rows", rows}};
+  const json content{{"version", KVLAB_VERSION}, {"backends", listBackends(false)}, {"rows", rows}};
   return saveFile(QString::fromStdString(path), QByteArray::fromStdString(content.dump(2) + "\n"), path);
 }
 

@@ -63,7 +63,7 @@ void addSessionOptions(CLI::App& app, SessionOptions& options) {
   add("--manifest", "FILE", options.manifest, "JSON description of the run");
   add("--model", "MODEL", options.model,
       "demo, a name of kvlab model list, a Hugging Face directory, a GGUF file, or synthetic:NAME");
-  add("--backend", "NAME", options.backend, "auto, cpu or cuda");
+  add("--backend", "NAME", options.backend, "auto, cpu, cuda, or a device as cuda:1");
   add("--dtype", "TYPE", options.dtype, "f32, bf16 or f16");
   add("--policy", "NAME[:k=v,..]", options.policy, "eviction policy");
   add("--layout", "NAME[:k=v,..]", options.layout, "storage layout");

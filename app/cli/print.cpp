@@ -52,7 +52,24 @@ void printModel(const json& m) {
   line("KV cache",
        mebibytes(m["kv_bytes"]) + " of room for " + plainText(m["capacity"]) + " rows per layer (" +
            plainText(m["row_bytes"]) + " bytes a row and layer), " + mebibytes(m["kv_bytes_reserved"]) +
-           " of addresses reserved with history");
+           (m["reserved_at_once"] == true ? " taken on the device with history"
+                                          : " of addresses reserved with history"));
+}
+
+/// "NVIDIA H200, compute capability 9.0, 139.2 of 139.8 GiB free, peak 4800 GB/s, driver of CUDA 13.0".
+void printDevice(const json& device) {
+  const auto gibibytes = [](const json& bytes) { return bytes.get<double>() / (1 << 30); };
+  std::string text = plainText(device["name"]) + ", compute capability " + plainText(device["capability"]);
+  char figure[64];
+  if (device["free"].is_null()) std::snprintf(figure, sizeof figure, ", %.1f GiB", gibibytes(device["memory"]));
+  else
+    std::snprintf(figure, sizeof figure, ", %.1f of %.1f GiB free", gibibytes(device["free"]),
+                  gibibytes(device["memory"]));
+  text += figure;
+  const double peak = device["bytesPerSecond"].get<double>() / 1e9;
+  std::snprintf(figure, sizeof figure, ", peak %.0f GB/s", peak);
+  if (peak > 0) text += figure;
+  std::printf("%-12s %s, driver of CUDA %s\n", "  device", text.c_str(), plainText(device["driver"]).c_str());
 }
 
 std::string textOrDash(const json& value) { return value.is_string() ? value.get<std::string>() : "-"; }
@@ -98,6 +115,7 @@ Exit printInfo(const CommandLine& line) {
   };
   for (const json& backend : backends) {
     row("backend " + plainText(backend["id"]), backend, backend["why"]);
+    if (backend.contains("device")) printDevice(backend["device"]);
     for (const json& numerics : backend["numerics"])
       row("  numerics", numerics,
           numerics["available"].get<bool>() ? plainText(numerics["id"])

@@ -22,7 +22,7 @@ namespace {
 
 QString backendNote() {
   QStringList lines;
-  for (const json& backend : listBackends())
+  for (const json& backend : listBackends(false))
     lines << QString("%1: %2%3")
                  .arg(QString::fromStdString(backend["id"]).toUpper(),
                       backend["available"].get<bool>() ? "" : "not available, ",

@@ -416,7 +416,8 @@ void addRunCommands(std::vector<Command>& list) {
        .bare = needsFocusedIndex});
   add(list,
       {"op_events", "Record Ops", "Run",
-       "List every op call of the coming ticks among their events, or stop doing so."},
+       "List every op call of the coming ticks among their events, or stop doing so. On a device no pass is recorded "
+       "and replayed meanwhile, so ticks take longer there than their ops do."},
       opEvents, needsFree,
       {.keys = {"Ctrl+Shift+E"}, .args = {{"on", "boolean", "true or false; without it the setting changes over"}}});
   add(list, {"check_invariants", "Check Invariants", "Run", "Run every check, in full."}, checkInvariants, needsIdle,

@@ -95,6 +95,7 @@ json describe(const Model& model, const json& types, const Manifest& manifest, c
           {"rows", layers},
           {"kv_bytes", need.allocated},
           {"kv_bytes_reserved", need.reserved},
+          {"reserved_at_once", need.atOnce},
           {"pass_bytes", need.work}};
 }
 
@@ -104,6 +105,21 @@ Result<json> describeOpened(std::shared_ptr<const Model> model, const Manifest& 
   if (manifest.weights == "int8") model = KV_TRY(withInt8Weights(std::move(model)));
   const MemoryNeed need = KV_TRY(memoryNeed(manifest, model));
   return describe(*model, types, manifest, need);
+}
+
+/// free: null where the device did not compute.
+json deviceOf(const kernels::CudaAnswer& cuda) {
+  const kernels::CudaDevice& d = cuda.device;
+  json out{{"name", d.name},
+           {"capability", std::to_string(d.major) + "." + std::to_string(d.minor)},
+           {"memory", d.memoryBytes},
+           {"free", nullptr},
+           {"driver", std::to_string(d.driver / 1000) + "." + std::to_string(d.driver % 1000 / 10)},
+           {"bytesPerSecond", d.bytesPerSecond}};
+  std::int64_t unused = 0, all = 0;
+  const kernels::CudaCalls calls(*cuda.api, cuda.ordinal);
+  if (cuda.computes && calls(&kernels::CudaApi::memory, &unused, &all) == 0) out["free"] = unused;
+  return out;
 }
 
 }  // namespace
@@ -180,14 +196,25 @@ json listNumerics(const std::string& backend) {
   return list;
 }
 
-json listBackends() {
-  const kernels::CudaAnswer cuda = kernels::askForCuda();
-  const bool there = cuda.why.empty();
-  return json::array(
-      {{{"id", "cpu"}, {"available", true}, {"why", std::string("runs as ") + kernels::cpuOps().targetName()}},
-       {{"id", "cuda"},
-        {"available", there},
-        {"why", there ? "runs on " + kernels::cudaDeviceText(cuda.device) : cuda.why}}});
+json listBackends(bool every) {
+  json out = json::array(
+      {{{"id", "cpu"}, {"available", true}, {"why", std::string("runs as ") + kernels::cpuOps().targetName()}}});
+  using enum kernels::CudaTrial;
+  for (const kernels::CudaAnswer& cuda : kernels::askForDevices(every ? each : untilOneComputes)) {
+    const std::string there = cuda.computes ? "runs on " : "found, ";
+    out.push_back({{"id", cuda.device.devices > 0 ? "cuda:" + std::to_string(cuda.ordinal) : "cuda"},
+                   {"available", cuda.why.empty()},
+                   {"why", cuda.why.empty() ? there + kernels::cudaDeviceText(cuda.device) : cuda.why}});
+    if (cuda.device.name[0]) out.back()["device"] = deviceOf(cuda);
+  }
+  return out;
+}
+
+std::vector<std::string> backendChoices() {
+  std::vector<std::string> out{"auto", "cpu", "cuda"};
+  for (const kernels::CudaAnswer& cuda : kernels::askForDevices(kernels::CudaTrial::none))
+    if (cuda.why.empty()) out.push_back("cuda:" + std::to_string(cuda.ordinal));
+  return out;
 }
 
 Result<json> describeModel(const json& manifest, const std::string& resources) {

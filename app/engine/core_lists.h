@@ -5,6 +5,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "core/api/error.h"
 
@@ -25,8 +26,11 @@ nlohmann::json listTables();
 nlohmann::json listFacts();
 /// [{id, title, type, default}]; default null = depends on the session
 nlohmann::json listManifest();
-/// [{id, available, why}]
-nlohmann::json listBackends();
+/// [{id, available, why, device?: {name, capability, memory, free, driver, bytesPerSecond}}] of the CPU and each CUDA
+/// device. every: each device computes something; otherwise they do until one can, and others are only looked at.
+nlohmann::json listBackends(bool every = true);
+/// Values of the manifest's key `backend` on this machine. Lets no device compute.
+std::vector<std::string> backendChoices();
 /// [{id, available, why}] for the arithmetic of a backend, the exact one first. May load libraries.
 nlohmann::json listNumerics(const std::string& backend);
 /// Describes the manifest's model, and the memory that a session of it needs. Errors: bad_model, bad_manifest.

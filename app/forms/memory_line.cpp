@@ -72,11 +72,12 @@ void MemoryLine::show(const Result<json>& need) {
   m_counting = false;
   setToolTip(need ? layersText(*need) : QString());
   if (!need) return setText(tr("Memory: not known, %1.").arg(QString::fromStdString(need.error().why)));
-  setText(tr("Memory: weights %1, rows %2 at capacity (%3 rows a layer), %4 for a pass; %5 of addresses reserved for "
-             "rows with history")
+  const QString reserved =
+      memberOr(*need, "reserved_at_once", false) ? tr("taken on the device") : tr("of addresses reserved");
+  setText(tr("Memory: weights %1, rows %2 at capacity (%3 rows a layer), %4 for a pass; %5 %6 for rows with history")
               .arg(bytesAt(*need, "weight_bytes"), bytesAt(*need, "kv_bytes"))
               .arg(memberOr(*need, "capacity", qint64{0}))
-              .arg(bytesAt(*need, "pass_bytes"), bytesAt(*need, "kv_bytes_reserved")));
+              .arg(bytesAt(*need, "pass_bytes"), bytesAt(*need, "kv_bytes_reserved"), reserved));
 }
 
 }  // namespace kvlab

@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "app/base/manifest_path.h"
+#include "app/engine/core_lists.h"
 #include "app/forms/form_field.h"
 #include "core/api/layout_names.h"
 #include "core/api/manifest_list.h"
@@ -42,6 +43,9 @@ QString helpOfChoice(const json& manifest, const QString& key) {
 QStringList choicesOf(const ManifestKey& key, const QStringList& models) {
   QStringList out;
   if (key.key == "model") return models;
+  if (key.key == "backend")
+    for (const std::string& one : backendChoices()) out << QString::fromStdString(one);
+  if (!out.isEmpty()) return out;
   if (key.type == "layout")
     for (const LayoutName& one : layouts()) out << fromView(one.name);
   if (key.type == "policy")

@@ -205,7 +205,8 @@ void readState(ManifestKeys& keys, Manifest& m) {
   keys.integer("capacity", m.capacity, 0, 1 << 24, "Rows that a layer holds; 0 means the model's context length.");
   keys.integer("staging", m.staging, 1, 1 << 20, "Slots of each pool for rows that are computed before a commit.");
   keys.integer("history_bytes", m.historyBytes, 0, std::int64_t{1} << 40,
-               "Bytes that older states may hold; what is older still is executed again on the way back.");
+               "Bytes that older states may hold; what is older still is executed again on the way back. With "
+               "indirection and paged the pools have slots for them, which a device gives when the session opens.");
 }
 
 void readEditing(ManifestKeys& keys, Manifest& m) {
@@ -230,15 +231,31 @@ void readEditing(ManifestKeys& keys, Manifest& m) {
     inner.integer("scrub_period", m.scrubPeriod, 1, 1 << 20, "Ticks until level cheap has seen every row once.");
   });
   keys.flag("probes", m.probes, "Ticks bring attention to the host: brightness, policies and views look at it.");
-  keys.flag("op_events", m.opEvents, "Every op call is an event of its tick, with time and bytes; slows ticks down.");
+  keys.flag("op_events", m.opEvents,
+            "Every op call is an event of its tick, with time and bytes; slows ticks down, and on a device no pass is "
+            "recorded and replayed.");
   keys.flag("faults", m.faults, "Opens the door of the fault drill.");
+}
+
+/// A device of a number that is not there is refused where it is opened.
+std::optional<std::string> readBackend(const json& v, std::string& out) {
+  const std::string given = v.is_string() ? v.get<std::string>() : "", device = "cuda:";
+  const std::string number = given.starts_with(device) ? given.substr(device.size()) : "";
+  const bool numbered = !number.empty() && number.size() <= 3 &&
+      number.find_first_not_of("0123456789") == std::string::npos && (number == "0" || number[0] != '0');
+  if (!v.is_string()) return "is not a text";
+  if (!numbered && given != "auto" && given != "cpu" && given != "cuda") return "is not one of auto, cpu, cuda, cuda:N";
+  out = given;
+  return std::nullopt;
 }
 
 void readManifest(ManifestKeys& keys, Manifest& m) {
   keys.text("model", m.model, {},
             "demo, a name of kvlab model list, a Hugging Face directory, a GGUF file, or synthetic:NAME.");
-  keys.text("backend", m.backend, {"auto", "cpu", "cuda"},
-            "The device that computes; cuda never falls back to the CPU.");
+  keys.take("backend", "one of auto, cpu, cuda, cuda:N", m.backend,
+            "The device that computes. cuda is the first CUDA device that computes rightly, cuda:N the one of this "
+            "number (kvlab info); neither falls back to the CPU, as auto does.",
+            [&](const json& v) { return readBackend(v, m.backend); });
   keys.text("weights", m.weights, {"", "int8", kDequantise},
             "int8 stores the matrices as codes, dequantise brings weights in blocks to f32; empty leaves them as the "
             "files have them.");

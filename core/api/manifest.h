@@ -73,7 +73,7 @@ inline constexpr const char* kDequantise = "dequantise";
 
 struct Manifest {
   std::string model = "demo";
-  std::string backend = "auto";
+  std::string backend = "auto";  // or cpu, cuda, cuda:N
   std::string weights =
       {};  // int8: matrices as codes, core/model/decoder/int8_weights.h; kDequantise; empty = as the files have them
   std::string numerics = {};       // id of an arithmetic; empty = the exact one of the back end

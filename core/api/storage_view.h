@@ -74,7 +74,7 @@ struct BytesByKind {
 struct StorageView {
   std::string layout;          // as in the manifest, with parameters
   std::string k, v;            // storage types
-  std::int32_t poolSlots = 0;  // addresses; on the processor a page takes memory when a row is first written there
+  std::int32_t poolSlots = 0;  // addresses; on the CPU a page takes memory when a row is first written there
   std::int32_t roomSlots = 0;  // these slots without those reserved for older states
   std::int32_t stride = 0;     // bytes of a row record
   std::int32_t rows = 0;       // resident

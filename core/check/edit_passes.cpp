@@ -194,7 +194,7 @@ class EditPasses {
 
 void checkEditPasses(const CheckInput& input, Findings& findings) {
   // Nothing is known of a state that history brings back.
-  if (!input.transformer || !input.store.backend().onHost() || input.deeds.empty() || !edited(input)) return;
+  if (!input.transformer || input.deeds.empty() || !edited(input)) return;
   if (input.state.kind->derivesContext()) return;
   if (input.manifest.newRows == NewRows::EmbeddingOnly) return;
   if (!continues(input.state.context, input.before->context) ||

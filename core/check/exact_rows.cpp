@@ -6,7 +6,8 @@
 // that time it looks at the last layer's output for its given attention, and at some logits; and it looks at a head of
 // one layer where a block of attention begins. If rows have left a layer since the pass, only its K and V are compared.
 // The newest row of a kind may be no
-// token. Some older rows are recomputed, too (checkOldRows).
+// token. On a device passes of one row alone keep what this needs, for full checks. Some older rows are recomputed, too
+// (checkOldRows).
 #include <algorithm>
 #include <cmath>
 
@@ -362,7 +363,7 @@ Round roundOf(const CheckInput& input, std::int64_t period) {
 
 void checkExactRows(const CheckInput& input, Findings& findings) {
   if (!input.transformer || input.state.context.empty()) return;
-  const bool newest = !input.deeds.empty();
+  const bool newest = std::ranges::any_of(input.deeds, [](const PassDeed& deed) { return !deed.input.empty(); });
   if (input.full) {
     if (newest) Recount(input, findings).all();
     return checkOldRows(input, findings);

@@ -127,6 +127,7 @@ void RowDriver::place(std::int64_t rowsOfX) {
   }
   const std::size_t layers = at(m_layers.count());
   m_placed.resize(layers);
+  m_listed.resize(layers);
   if (!m_wanted.attention()) return;
   m_out.attention = std::make_shared<NewestAttention>();
   for (const AttentionList& list : kAttentionLists) ((*m_out.attention).*list.host).resize(layers);
@@ -149,6 +150,7 @@ LayerPass RowDriver::passOf(CacheLayer own, const RowsChunk& chunk) {
   LayerPass one = pass(own, chunk);
   one.tags = m_tags + chunk.begin;
   if (m_wanted.attention()) one.mass = attentionOf(own, chunk, one.rows);
+  m_listed[at(own)] = one.rows;
   one.rows = roomFor(one.rows);
   return one;
 }
@@ -225,12 +227,17 @@ Status RowDriver::runChunk(const RowsChunk& chunk) {
   if (chunk.newest) whole.logits = m_logits;
   if (behind) whole.gates = &gates[0];
   whole.keep = m_wanted.surprise;
-  if (m_moments || m_witness)
-    whole.see = [this, chunk](Layer layer, const float* x) {
+  const bool seen = m_witness && m_witness->sees();
+  if (m_moments || seen)
+    whole.see = [this, chunk, seen](Layer layer, const float* x) {
       if (m_moments) m_moments->add(layer, x, std::span(m_rows).subspan(at(chunk.begin), at(chunk.n)));
-      if (m_witness) m_witness->see(x, chunk.n);
+      if (seen) m_witness->see(x, chunk.n);
     };
   complete(whole, chunk);
+  if (m_witness) {
+    if (chunk.newest) m_witness->keep(whole);
+    for (const CacheLayer own : m_layers.each()) m_witness->told(whole, own, m_listed[at(own)]);
+  }
   send(whole);
   return ok();
 }
@@ -271,7 +278,7 @@ std::string RowDriver::keyOf(const WholePass& whole) {
     (key.append(reinterpret_cast<const char*>(&fields), sizeof fields), ...);
   };
   const kernels::Arena::Mark mark = m_transformer.backend().arena().mark();
-  add(whole.tokens, whole.x, whole.logits, m_transformer.table(), mark.chunk, mark.used);
+  add(whole.tokens, whole.x, whole.inputs, whole.attended, whole.logits, m_transformer.table(), mark.chunk, mark.used);
   if (const kernels::GateMlpArgs* a = whole.gates) {
     add(m_wanted.gates, m_wanted.gates->input(), a->w[0].type, a->hidden(), a->out, a->outLayerStride, m_gateKeys);
     for (int stage = 0; stage < kernels::kGateStages; ++stage) add(a->w[stage].data, a->b[stage]);
@@ -286,6 +293,7 @@ std::string RowDriver::keyOf(const WholePass& whole) {
 Result<RowsBrought> RowDriver::finish(const char* what) {
   m_staging.finish();
   KV_TRY(backendStatus(m_transformer.backend(), what));
+  if (m_witness) m_witness->finish();
   if (m_moments) m_out.moments = m_moments->take();
   return std::move(m_out);
 }

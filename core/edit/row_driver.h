@@ -56,11 +56,10 @@ class RowDriver {
     if (wanted.momentsFrom) m_moments.emplace(transformer, *wanted.momentsFrom);
   }
 
-  /// Records the layers of a live pass for the checks of its commit. plan: see Witness. A pass on a device, and one
-  /// that no check asks about, is not recorded.
+  /// Records the layers of a live pass for the checks of its commit. plan: see Witness. A pass that no check asks about
+  /// is not recorded.
   void witness(CacheStore& store, std::function<void(PassDeed&)> plan) {
-    if (store.deeds().wanted() && m_transformer.backend().onHost())
-      m_witness.emplace(m_transformer, store.deeds(), m_layers, std::move(plan));
+    if (store.deeds().wanted()) m_witness.emplace(m_transformer, m_staging, store.deeds(), m_layers, std::move(plan));
   }
 
   /// Runs chunk by chunk. after: receives the last layer's output of each chunk, [n, hidden]. Progress counts rows.
@@ -135,6 +134,7 @@ class RowDriver {
   const std::uint64_t* m_tags = nullptr;             // [rows]
   const std::int32_t* m_tokens = nullptr;            // [rows]
   float *m_x = nullptr, *m_logits = nullptr;         // [chunk or rows, hidden], [vocab] or null
+  std::vector<std::int64_t> m_listed;                // [cache layers] rows of the chunk's lists
   std::vector<kernels::AttentionOut> m_placed;       // [cache layers] lists that already have room
   float *m_gateKeys = nullptr, *m_scores = nullptr;  // see placeGates(); or null
   std::vector<kernels::WriteRowsStats> m_counted;    // [cache layers of the store] or empty

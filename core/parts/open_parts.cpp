@@ -26,14 +26,18 @@ Status chooseBackend(SessionParts& parts, const std::string& id, const std::stri
   if (answer.otherNumerics)
     return badKey("numerics", numerics, answer.why, "omit numerics to use the backend's exact arithmetic");
   if (!answer.backend)
-    return Error{
-        "no_backend", "the CUDA backend was refused", answer.why, "use --backend cpu or auto", std::nullopt, "backend",
-        "cuda"};
+    return Error{"no_backend",
+                 "the backend " + id + " was refused",
+                 answer.why,
+                 "use --backend cpu or auto",
+                 std::nullopt,
+                 "backend",
+                 id};
   parts.backend = std::move(answer.backend);
   return ok();
 }
 
-/// A new backend of the same kind with the same arithmetic.
+/// A new backend of the same kind, on the same device, with the same arithmetic.
 Status chooseLike(SessionParts& parts, const kernels::Backend& backend) {
   return chooseBackend(parts, backend.id(), backend.ops().numericsId());
 }
@@ -121,6 +125,7 @@ Result<MemoryNeed> memoryNeed(const Manifest& manifest, std::shared_ptr<const Mo
   need.weights = parts.model->weightBytes();
   need.work = Transformer::bytes(parts.model->config(), parts.maxPhases, manifest.prefillChunk);
   need.capacity = parts.capacity;
+  need.atOnce = !parts.backend->onHost();
   for (const CacheLayer own : parts.cacheLayers.each()) addRows(need, parts, plan, own);
   for (const LayerPool& pool : plan.layouts.pools(plan.formats))
     need.reserved += kernels::rowLayout(pool.format).stride * pool.slots;

@@ -16,6 +16,7 @@ struct MemoryNeed {
   std::int64_t weights = 0;
   std::int64_t allocated = 0;  // room for rows at capacity, and staging
   std::int64_t reserved = 0;   // with room for rows of older states
+  bool atOnce = false;         // a device gives all of `reserved` when the session opens; the CPU gives addresses
   std::int64_t work = 0;       // scratch memory of a pass
   std::int64_t capacity = 0;   // rows per layer
   std::vector<LayerRows> layers = {};
@@ -25,8 +26,8 @@ Result<MemoryNeed> memoryNeed(const Manifest& manifest, std::shared_ptr<const Mo
 
 /// Errors: bad_manifest, no_backend, out_of_memory, and those of the files that the manifest names.
 Result<SessionParts> openParts(const Manifest& manifest, const std::string& resources, const Progress& progress);
-/// Parts that share model, weights and files with `origin`. They use the kind of backend of `origin`, whatever "auto"
-/// would choose now.
+/// Parts that share model, weights and files with `origin`. They use the kind of backend and the device of `origin`,
+/// whatever "auto" would choose now.
 Result<SessionParts> siblingParts(const SessionParts& origin, const Manifest& manifest);
 /// Parts of a session with the manifest and the storage of `origin`, with the rows of its state. beside: the new
 /// session computes on this one's threads, and the two are called one at a time; or null.

@@ -12,7 +12,8 @@ Result<SelfTestFigure> decoderSelfTest(SelfTestRoom& room) {
   const std::vector<Finding>& findings = session->health().alignment.findings();  // findings of the last check
   for (std::size_t i = kPrompt; i < ids.size() && findings.empty(); ++i)
     KV_TRY(stepIds(*session, std::span(ids).subspan(i, 1)));
-  if (!session->parts().backend->onHost()) return skippedTest("passes on a device are not written down");
+  if (!session->parts().backend->onHost())
+    return skippedTest("passes of several rows on a device do not keep what layers give");
   SelfTestFigure out{static_cast<double>(findings.size()), 0, "findings",
                      std::to_string(ids.size()) + " tokens, every row, layer output and logits"};
   if (!findings.empty()) out.says = findings.front().violation.invariant + ": " + findings.front().violation.detail;

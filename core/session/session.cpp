@@ -67,7 +67,7 @@ Result<std::unique_ptr<Session>> Session::beside(Manifest wanted) const {
   const Manifest& own = manifest();
   const std::string numerics = m_parts.backend->ops().numericsId();
   if (wanted.model != own.model) return differs("model", wanted.model, own.model);
-  if (wanted.backend != own.backend && wanted.backend != m_parts.backend->id())
+  if (wanted.backend != own.backend && !kernels::isNamedBy(m_parts.backend->id(), wanted.backend))
     return differs("backend", wanted.backend, m_parts.backend->id());
   if (!wanted.numerics.empty() && wanted.numerics != numerics) return differs("numerics", wanted.numerics, numerics);
   if (wanted.weights != own.weights) return differs("weights", wanted.weights, own.weights);
@@ -128,8 +128,9 @@ void Session::commit(Commit commit) {
 void Session::beginDeeds() {
   const bool checks = !m_history.replaying();
   m_parts.store.deeds().clear();
-  m_parts.store.deeds().want(checks && manifest().check != CheckLevel::Off);
-  if (checks && manifest().check == CheckLevel::Full) m_parts.store.poison(!m_parts.layouts.inPlace());
+  const bool full = checks && manifest().check == CheckLevel::Full;
+  m_parts.store.deeds().want(checks && manifest().check != CheckLevel::Off, full);
+  if (full) m_parts.store.poison(!m_parts.layouts.inPlace());
 }
 
 Status Session::change(const std::function<Result<Commit>(CallContext&)>& makes, Check check) {

@@ -3,8 +3,7 @@
 // read and write, noted at the calls of attention and not taken from plan and maps; the keys that were turned; the
 // decisions of policies, and the passes before them; the pairs that culling chose; and the origin of the tick's token.
 // Checks judge a commit by this list, so that today's rules, pins and windows are not applied to deeds under older
-// ones. A call that only looks leaves no record (CommitDeeds::Aside). Only passes over host memory are recorded. Owned
-// by a store; engine thread.
+// ones. A call that only looks leaves no record (CommitDeeds::Aside). Owned by a store; engine thread.
 #pragma once
 #include <memory>
 #include <optional>
@@ -49,8 +48,9 @@ struct PassDeed {
   std::shared_ptr<const ListDeed> list = {};             // rows that these rows read; calls on the same list share it
   std::shared_ptr<const ResidencyView> map = {};         // as the plan gave it to the pass; null where a kind
   std::shared_ptr<const GivenRows> given = {};           // has given these instead
-  std::vector<float> input = {};                         // [hidden] input of the layer for the last row
-  std::vector<float> attended = {};                      // [heads*headDim] output of attention for the last row
+  // For the last row; empty where the pass has not kept them (edit/witness.h):
+  std::vector<float> input = {};     // [hidden] input of the layer
+  std::vector<float> attended = {};  // [heads*headDim] output of attention
 
   std::size_t rows() const { return tags.size(); }
 };
@@ -93,8 +93,9 @@ class CommitDeeds {
     CommitDeeds& m_deeds;
   };
 
-  /// Passes are not written down until it is wanted.
-  void want(bool wanted) { m_wanted = wanted; }
+  /// Passes are not written down until it is wanted. whole: every check of the commit is a full one.
+  void want(bool wanted, bool whole) { m_wanted = wanted, m_whole = whole; }
+  bool whole() const { return m_whole; }
   bool wanted() const { return m_wanted && m_aside == 0; }
   /// A deed to be filled. It may hold the values of an older deed, whose memory is used again.
   PassDeed& next() {
@@ -153,7 +154,7 @@ class CommitDeeds {
     std::vector<int> turns = {};
   };
   Now m_now{.resized = true};
-  bool m_wanted = false;
+  bool m_wanted = false, m_whole = false;
   int m_aside = 0;  // calls that only look, now
   std::vector<PassDeed> m_all;
   std::size_t m_count = 0;  // deeds of m_all in use

@@ -131,7 +131,15 @@ Result<json> bytes(const Session& session, VerbArgs&) {
   out["program"] = programBytes();
   out["reserved"] = reservedBytes(session);
   out.update(KV_MEMBERS(memoryOf(session), own, shared));
-  out.update(KV_MEMBERS(session.transformer().backend().counters(), allocations, captures, replays));
+  const kernels::Backend& backend = session.transformer().backend();
+  out.update(KV_MEMBERS(backend.counters(), allocations, captures, replays, waits, downloads, bytesDown, bytesUp));
+  out["device"] = nullptr;
+  if (const auto device = backend.deviceMemory())
+    out["device"] = {{"id", backend.id()},
+                     {"name", backend.device()},
+                     {"used", device->all - device->unused},
+                     {"free", device->unused},
+                     {"bytesPerSecond", device->bytesPerSecond}};
   return out;
 }
 
@@ -223,7 +231,7 @@ std::span<const Verb> storageVerbs() {
        quantisation},
       {verb::reads("bytes", {},
                    "Counts bytes of rows: live, allocated at capacity, reserved with history, moved by the last "
-                   "commit; and the memory behind them.",
+                   "commit; the memory behind them; the work of the back end, and on a device its memory now.",
                    "MemoryBytes"),
        bytes},
       {verb::measures("measureLifespans", {arg::integer("points", 0, 1 << 20).orElse(400)},

@@ -25,7 +25,8 @@ namespace kvlab::kernels {
 
 struct BackendFailure {
   bool outOfMemory = false;
-  std::string why;  ///< one sentence without a full stop
+  std::string why;       ///< one sentence without a full stop
+  bool forGood = false;  ///< the device is lost until the program ends
 };
 
 struct Copy {
@@ -34,14 +35,21 @@ struct Copy {
   int64_t bytes;
 };
 
-/// Counts since the back end was made. A steady state adds to `replays`, `waits` and `downloads` alone.
+/// Memory of a device with memory of its own, as it is now.
+struct DeviceMemory {
+  int64_t unused = 0, all = 0;  ///< bytes, of all programs together
+  int64_t bytesPerSecond = 0;   ///< its peak; 0 = unknown
+};
+
+/// Counts since the back end was made. A steady state adds to `replays`, `waits`, `downloads` and bytes alone.
 struct BackendCounters {
   int64_t allocations = 0;
   int64_t captures = 0;  ///< recordings made
   int64_t replays = 0;
-  int64_t waits = 0;      ///< times that the host waited for the device
-  int64_t downloads = 0;  ///< copies to the host, neighbours together
-  int64_t nodes = 0;      ///< kernels and copies in the newest recording
+  int64_t waits = 0;                   ///< times that the host waited for the device
+  int64_t downloads = 0;               ///< copies to the host, neighbours together
+  int64_t bytesDown = 0, bytesUp = 0;  ///< copied to the host, copied from it
+  int64_t nodes = 0;                   ///< kernels and copies in the newest recording
 };
 
 class Backend {
@@ -50,7 +58,7 @@ class Backend {
   Backend(const Backend&) = delete;
   Backend& operator=(const Backend&) = delete;
 
-  virtual const char* id() const = 0;      ///< "cpu", "cuda"
+  virtual const char* id() const = 0;      ///< "cpu", "cuda:0"
   virtual std::string device() const = 0;  ///< name of the computing device, for people
   virtual const OpTable& ops() const = 0;
   virtual const Context& context() const = 0;
@@ -70,7 +78,8 @@ class Backend {
   virtual std::shared_ptr<Backend> sibling() const { return nullptr; }
   /// Bytes that allocate() may still give; the largest number if that is unknown.
   virtual int64_t available() const = 0;
-  virtual void upload(void* to, const void* from, int64_t bytes) = 0;  ///< `from` is free on return
+  virtual std::optional<DeviceMemory> deviceMemory() const { return std::nullopt; }  ///< none on the host
+  virtual void upload(void* to, const void* from, int64_t bytes) = 0;                ///< `from` is free on return
   /// Copies to the host; the copy is complete on return.
   void download(std::span<const Copy> copies) {
     startDownload(copies);
@@ -118,15 +127,20 @@ struct BackendAnswer {
   bool otherNumerics = false;  ///< the back end is there, the numerics are not
 };
 
-/// id: "cpu", "cuda", or "auto" (CUDA if a device computes rightly, else the CPU). threads: number of CPU threads.
+/// True of "cuda", the first device that computes, and of "cuda:N", the device of this number alone.
+bool namesCuda(const std::string& id);
+/// True if a back end with this id is one that `wanted` names: "cuda:1" is what "cuda" asks for.
+bool isNamedBy(const std::string& id, const std::string& wanted);
+
+/// id: "cpu", "cuda", "cuda:N", or "auto" (the first CUDA device that computes rightly, else the CPU). threads: number
+/// of CPU threads.
 /// numerics: an id of numericsOf(), which then also decides for "auto", or empty for the back end's first.
 BackendAnswer openBackend(const std::string& id, int threads, const std::string& numerics = {});
 
 struct NumericsAnswer {
   std::string id, why;  ///< why: the reason if the numerics are not available here; else empty
 };
-/// The numerics of a back end ("cpu", "cuda"), the exact one first. See kernels/numerics.h,
-/// kernels/cuda/linear/fast.h.
+/// The numerics of a back end, the exact one first. See kernels/numerics.h, kernels/cuda/linear/fast.h.
 std::vector<NumericsAnswer> numericsOf(const std::string& id);
 
 /// Computes on `threads` threads of this processor, the caller's included. `numerics`: an available id of
@@ -134,8 +148,9 @@ std::vector<NumericsAnswer> numericsOf(const std::string& id);
 std::unique_ptr<Backend> makeCpuBackend(int threads, const std::string& numerics = {});
 std::vector<NumericsAnswer> cpuNumerics();
 
-/// Computes on the first CUDA device, with a stream of its own. `numerics`: "cuda-det", the default, or "cuda-fast".
-BackendAnswer makeCudaBackend(const std::string& numerics);
+/// Computes on a CUDA device, with a stream of its own. id: a name of namesCuda(). `numerics`: "cuda-det", the default,
+/// or "cuda-fast".
+BackendAnswer makeCudaBackend(const std::string& id, const std::string& numerics);
 /// The two ids with the reason why one cannot be had here. Needs no device; some ten milliseconds.
 std::vector<NumericsAnswer> cudaNumerics();
 

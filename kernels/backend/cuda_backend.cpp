@@ -2,6 +2,7 @@
 // The back end that works on a CUDA device, through the module (find_module.h). Host code: the program links nothing of
 // CUDA.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <list>
 #include <utility>
@@ -18,26 +19,29 @@ constexpr size_t kRecordings = 16;
 class CudaBackend : public Backend {
  public:
   /// Takes `fast` over; null for the exact mode.
-  CudaBackend(const CudaApi& api, const CudaDevice& device, void* fast)
-      : m_line{.api = api, .arena = arena(), .fast = fast}, m_context{nullptr, &m_line, nullptr}, m_info(device) {
+  CudaBackend(const CudaCalls& device, const CudaDevice& info, void* fast)
+      : m_line{.device = device, .arena = arena(), .fast = fast},
+        m_context{nullptr, &m_line, nullptr},
+        m_info(info),
+        m_id("cuda:" + std::to_string(device.ordinal())) {
     CudaBoundsReport bounds;
-    m_checksBounds = api.takeBoundsReport(&bounds) == 0 && bounds.violations >= 0;
+    m_checksBounds = m_line.device(&CudaApi::takeBoundsReport, &bounds) == 0 && bounds.violations >= 0;
     void* ring = nullptr;
-    if (m_line.check(api.openStream(&m_line.stream), "no stream was opened") &&
-        m_line.check(api.allocatePinned(kRing, &ring), "no host memory was pinned"))
+    if (m_line.check(m_line.device(&CudaApi::openStream, &m_line.stream), "no stream was opened") &&
+        m_line.check(m_line.device(&CudaApi::allocatePinned, kRing, &ring), "no host memory was pinned"))
       m_ring = {static_cast<std::byte*>(ring), kRing};
   }
   ~CudaBackend() override {
     m_beside.reset();
-    if (m_line.mark) api().releaseEvent(m_line.mark);
+    if (m_line.mark) m_line.device(&CudaApi::releaseEvent, m_line.mark);
     for (const Recording& recording : m_recordings) forget(recording);
     arena().clear();
-    api().releasePinned(m_ring.memory());
-    if (m_line.stream) api().closeStream(m_line.stream);
-    if (m_line.fast) api().closeFast(m_line.fast);
+    m_line.device(&CudaApi::releasePinned, m_ring.memory());
+    if (m_line.stream) m_line.device(&CudaApi::closeStream, m_line.stream);
+    if (m_line.fast) m_line.device(&CudaApi::closeFast, m_line.fast);
   }
 
-  const char* id() const override { return "cuda"; }
+  const char* id() const override { return m_id.c_str(); }
   std::string device() const override { return cudaDeviceText(m_info); }
   const OpTable& ops() const override {
     if (m_line.fast) return m_context.log ? LoggedOps<&cudaFastOps>::table() : cudaFastOps();
@@ -49,7 +53,8 @@ class CudaBackend : public Backend {
   void* allocate(int64_t bytes) override {
     ++m_counters.allocations;
     void* memory = nullptr;
-    const int32_t error = m_line.failure ? kCudaOutOfMemory : api().allocate(std::max<int64_t>(bytes, 1), &memory);
+    const int32_t error =
+        m_line.failure ? kCudaOutOfMemory : m_line.device(&CudaApi::allocate, std::max<int64_t>(bytes, 1), &memory);
     if (error == kCudaOutOfMemory && !m_line.failure)
       m_line.failure = BackendFailure{true, std::to_string(bytes) + " bytes were refused by the device"};
     return m_line.check(error, "memory was not given") ? memory : nullptr;
@@ -57,21 +62,28 @@ class CudaBackend : public Backend {
 
   void release(void* memory) override {
     if (!memory) return;
-    if (m_beside) api().synchronise(m_beside->m_line.stream);  // its stream may still read it
-    api().release(memory);
+    if (m_beside) m_line.device(&CudaApi::synchronise, m_beside->m_line.stream);  // its stream may still read it
+    m_line.device(&CudaApi::release, memory);
   }
 
   int64_t available() const override {
     int64_t unused = 0, all = 0;
-    return api().memory(&unused, &all) == 0 ? unused : 0;
+    return m_line.device(&CudaApi::memory, &unused, &all) == 0 ? unused : 0;
+  }
+
+  std::optional<DeviceMemory> deviceMemory() const override {
+    DeviceMemory now{.bytesPerSecond = m_info.bytesPerSecond};
+    m_line.device(&CudaApi::memory, &now.unused, &now.all);
+    return now;
   }
 
   void upload(void* to, const void* from, int64_t bytes) override {
     for (int64_t at = 0; at < bytes && !m_line.failure; at += kPiece) {
       const int64_t piece = std::min(kPiece, bytes - at);
+      m_counters.bytesUp += piece;
       std::byte* pinned = pin(piece);
       memcpy(pinned, static_cast<const std::byte*>(from) + at, static_cast<size_t>(piece));
-      m_line.check(api().upload(m_line.stream, static_cast<std::byte*>(to) + at, pinned, piece),
+      m_line.check(m_line.device(&CudaApi::upload, m_line.stream, static_cast<std::byte*>(to) + at, pinned, piece),
                    "a copy to the device was not started");
     }
   }
@@ -96,11 +108,12 @@ class CudaBackend : public Backend {
 
   bool busy() const override {
     bool idle = true;
-    return !m_waiting.empty() && !m_line.failure && api().idle(m_line.stream, &idle) == 0 && !idle;
+    return !m_waiting.empty() && !m_line.failure && m_line.device(&CudaApi::idle, m_line.stream, &idle) == 0 && !idle;
   }
 
   void clear(void* at, int64_t bytes) override {
-    if (bytes > 0 && !m_line.failure) m_line.check(api().clear(m_line.stream, at, bytes), "memory was not cleared");
+    if (bytes > 0 && !m_line.failure)
+      m_line.check(m_line.device(&CudaApi::clear, m_line.stream, at, bytes), "memory was not cleared");
   }
 
   bool records() const override { return !m_context.log; }
@@ -117,12 +130,13 @@ class CudaBackend : public Backend {
     }
     if (!recording.graph && !record(recording, enqueueAll)) return;
     ++m_counters.replays;
-    m_line.check(api().launchGraph(m_line.stream, recording.graph), "a recorded pass was not started");
+    m_line.check(m_line.device(&CudaApi::launchGraph, m_line.stream, recording.graph),
+                 "a recorded pass was not started");
   }
   BackendCounters counters() const override { return m_counters; }
 
   Backend& beside() override {
-    if (!m_beside) m_beside = std::make_unique<CudaBackend>(api(), m_info, nullptr);
+    if (!m_beside) m_beside = std::make_unique<CudaBackend>(m_line.device, m_info, nullptr);
     if (m_beside->m_ring.memory() == nullptr) return *this;  // there is no room for another line
     m_line.beside = m_beside->m_line.stream;
     m_line.order(m_line.stream, m_line.beside);
@@ -141,8 +155,6 @@ class CudaBackend : public Backend {
     bool warm = false;      ///< has run once
   };
 
-  const CudaApi& api() const { return m_line.api; }
-
   /// The newest recording stands in front; the least recently used ones are forgotten.
   Recording& recordingOf(const std::string& key) {
     const auto found =
@@ -159,13 +171,13 @@ class CudaBackend : public Backend {
   /// Behind a failure a recording lacks calls, or is none; it is not kept.
   bool record(Recording& recording, const std::function<void()>& enqueueAll) {
     settle();  // waiting work is no part of the recording
-    if (!m_line.check(api().beginCapture(m_line.stream), "recording was refused")) return false;
+    if (!m_line.check(m_line.device(&CudaApi::beginCapture, m_line.stream), "recording was refused")) return false;
     enqueueAll();
     void* graph = nullptr;
     int64_t nodes = 0;
-    const int32_t error = api().endCapture(m_line.stream, &graph, &nodes);
+    const int32_t error = m_line.device(&CudaApi::endCapture, m_line.stream, &graph, &nodes);
     if (!m_line.check(error, "a pass was not recorded")) {
-      if (graph) api().releaseGraph(graph);
+      if (graph) m_line.device(&CudaApi::releaseGraph, graph);
       return false;
     }
     recording.graph = graph;
@@ -209,21 +221,25 @@ class CudaBackend : public Backend {
   const std::byte* bring(const void* from, int64_t bytes) {
     std::byte* pinned = pin(bytes);
     ++m_counters.downloads;
+    m_counters.bytesDown += bytes;
     if (!m_line.failure)
-      m_line.check(api().download(m_line.stream, pinned, from, bytes), "a copy from the device was not started");
+      m_line.check(m_line.device(&CudaApi::download, m_line.stream, pinned, from, bytes),
+                   "a copy from the device was not started");
     return pinned;
   }
 
   void forget(const Recording& recording) {
-    if (recording.graph) api().releaseGraph(recording.graph);
+    if (recording.graph) m_line.device(&CudaApi::releaseGraph, recording.graph);
   }
 
   void wait() {
     ++m_counters.waits;
-    m_line.check(api().synchronise(m_line.stream), "the device stopped");
+    m_line.check(m_line.device(&CudaApi::synchronise, m_line.stream), "the device stopped");
     m_ring.reset();
     CudaBoundsReport bounds;
-    if (!m_checksBounds || m_line.failure || api().takeBoundsReport(&bounds) != 0 || bounds.violations <= 0) return;
+    if (!m_checksBounds || m_line.failure || m_line.device(&CudaApi::takeBoundsReport, &bounds) != 0 ||
+        bounds.violations <= 0)
+      return;
     m_line.failure = BackendFailure{false, bounds.text};
   }
 
@@ -236,6 +252,7 @@ class CudaBackend : public Backend {
   CudaEventLog m_log{m_line};
   Context m_context;
   CudaDevice m_info;
+  const std::string m_id;
   PinnedRing m_ring;
   std::vector<Copy> m_waiting;  // from pinned memory to where it is wanted
   std::unique_ptr<CudaBackend> m_beside;
@@ -253,16 +270,19 @@ std::vector<NumericsAnswer> cudaNumerics() {
   return {{kCudaExactId, module.why}, {kCudaFastId, module.api ? fast.why : module.why}};
 }
 
-BackendAnswer makeCudaBackend(const std::string& numerics) {
-  const CudaAnswer cuda = askForCuda();
+BackendAnswer makeCudaBackend(const std::string& id, const std::string& numerics) {
+  const size_t number = id.find(':');
+  const CudaAnswer cuda =
+      number == std::string::npos ? askForCuda() : askForDevice(std::atoi(id.c_str() + number + 1), true);
   if (!cuda.why.empty()) return {nullptr, cuda.why};
+  const CudaCalls device(*cuda.api, cuda.ordinal);
   CudaFast fast;
   if (numerics == kCudaFastId) {
-    cuda.api->openFast(&fast);
+    device(&CudaApi::openFast, &fast);
     if (!fast.fast)
       return {nullptr, std::string(kCudaFastId) + " is not available, " + kCudaExactId + " is: " + fast.why, true};
   }
-  auto backend = std::make_unique<CudaBackend>(*cuda.api, cuda.device, fast.fast);
+  auto backend = std::make_unique<CudaBackend>(device, cuda.device, fast.fast);
   if (const std::optional<BackendFailure> failure = backend->takeFailure()) return {nullptr, failure->why};
   return {std::move(backend), {}};
 }

@@ -18,7 +18,7 @@ inline constexpr int32_t kCudaOutOfMemory = 2;  // cudaErrorMemoryAllocation
 
 /// Shared by the ops of one back end: Context::device.
 struct CudaLine {
-  const CudaApi& api;
+  const CudaCalls device;
   Arena& arena;
   void* stream = nullptr;
   void* fast = nullptr;  ///< with "cuda-fast"
@@ -30,15 +30,16 @@ struct CudaLine {
   bool check(int32_t error, const char* doing) {
     if (failure) return false;
     if (error == 0) return true;
-    failure = BackendFailure{error == kCudaOutOfMemory, cudaErrorSaid(doing, error, api.errorText(error))};
+    failure = BackendFailure{error == kCudaOutOfMemory, cudaErrorSaid(doing, error, device.api().errorText(error)),
+                             cudaErrorStays(error)};
     return false;
   }
 
   /// Orders later calls on the stream `later` after all calls made on `first`.
   void order(void* first, void* later) {
-    if (!mark) check(api.makeEvent(&mark), "streams were not brought in order");
-    if (!failure) check(api.recordEvent(first, mark), "streams were not brought in order");
-    if (!failure) check(api.waitFor(later, mark), "streams were not brought in order");
+    if (!mark) check(device(&CudaApi::makeEvent, &mark), "streams were not brought in order");
+    if (!failure) check(device(&CudaApi::recordEvent, first, mark), "streams were not brought in order");
+    if (!failure) check(device(&CudaApi::waitFor, later, mark), "streams were not brought in order");
   }
 
   void settle() {
@@ -74,7 +75,7 @@ class CudaEventLog : public OpLog {
  public:
   explicit CudaEventLog(CudaLine& line) : m_line(line) {}
   ~CudaEventLog() override {
-    for (void* event : m_events) m_line.api.releaseEvent(event);
+    for (void* event : m_events) m_line.device(&CudaApi::releaseEvent, event);
   }
 
  protected:
@@ -84,7 +85,7 @@ class CudaEventLog : public OpLog {
   }
 
   void resolve(std::vector<OpRecord>& records) override {
-    m_line.check(m_line.api.synchronise(m_line.stream), "the device stopped");
+    m_line.check(m_line.device(&CudaApi::synchronise, m_line.stream), "the device stopped");
     for (size_t i = 0; i < records.size() && 2 * i + 2 < m_used; ++i) {
       const double begin = sinceBase(2 * i + 1);
       records[i].start = m_base + std::chrono::nanoseconds(static_cast<int64_t>(begin * 1000));
@@ -96,22 +97,23 @@ class CudaEventLog : public OpLog {
  private:
   /// The device stamps the base at some time between the two looks at the host's clock.
   void takeBase() {
-    m_line.check(m_line.api.synchronise(m_line.stream), "the device stopped");
+    m_line.check(m_line.device(&CudaApi::synchronise, m_line.stream), "the device stopped");
     const auto before = std::chrono::steady_clock::now();
     record();
-    m_line.check(m_line.api.synchronise(m_line.stream), "the device stopped");
+    m_line.check(m_line.device(&CudaApi::synchronise, m_line.stream), "the device stopped");
     m_base = before + (std::chrono::steady_clock::now() - before) / 2;
   }
   void record() {
     void* event = nullptr;
-    if (m_used == m_events.size() && m_line.check(m_line.api.makeEvent(&event), "no time stamp was made"))
+    if (m_used == m_events.size() && m_line.check(m_line.device(&CudaApi::makeEvent, &event), "no time stamp was made"))
       m_events.push_back(event);
     if (m_used < m_events.size())
-      m_line.check(m_line.api.recordEvent(m_line.stream, m_events[m_used++]), "a time stamp was not set");
+      m_line.check(m_line.device(&CudaApi::recordEvent, m_line.stream, m_events[m_used++]), "a time stamp was not set");
   }
   double sinceBase(size_t event) {
     float milliseconds = 0;
-    m_line.check(m_line.api.eventTime(m_events[0], m_events[event], &milliseconds), "a time stamp was not read");
+    m_line.check(m_line.device(&CudaApi::eventTime, m_events[0], m_events[event], &milliseconds),
+                 "a time stamp was not read");
     return 1000.0 * milliseconds;
   }
 

@@ -11,7 +11,7 @@ CudaLine& lineOf(const Context& context) { return *static_cast<CudaLine*>(contex
 template <auto Op, class Args>
 void enqueue(const Context& context, const Args& args) {
   CudaLine& d = lineOf(context);
-  if (!d.failure) d.check((d.api.*Op)(d.stream, args), "a kernel was not started");
+  if (!d.failure) d.check(d.device(Op, d.stream, args), "a kernel was not started");
 }
 
 /// For ops that write where calls beside may still read.
@@ -33,8 +33,8 @@ void withScratch(CudaLine& d, int64_t bytes, const Start& start) {
 void enqueueFast(const Context& context, const LinearArgs& args) {
   CudaLine& d = lineOf(context);
   if (d.failure) return;
-  withScratch(d, d.api.fastScratchBytes(args), [&](void* scratch) {
-    d.check(d.api.linearFast(d.stream, d.fast, args, scratch), "a product was not started");
+  withScratch(d, d.device(&CudaApi::fastScratchBytes, args), [&](void* scratch) {
+    d.check(d.device(&CudaApi::linearFast, d.stream, d.fast, args, scratch), "a product was not started");
   });
 }
 
@@ -43,9 +43,9 @@ void enqueueAttention(const Context& context, const AttentionArgs& args) {
   CudaLine& d = lineOf(context);
   if (d.failure) return;
   AttentionArgs scratched = args;
-  withScratch(d, d.api.attentionScratchBytes(args), [&](void* scratch) {
+  withScratch(d, d.device(&CudaApi::attentionScratchBytes, args), [&](void* scratch) {
     scratched.scratch = scratch;
-    d.check((d.api.*Attention)(d.stream, scratched), "attention was not started");
+    d.check(d.device(Attention, d.stream, scratched), "attention was not started");
   });
 }
 

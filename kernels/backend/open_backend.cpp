@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <string_view>
 
 #include "kernels/backend/backend.h"
 #include "kernels/backend/cuda_ops.h"
@@ -7,8 +8,10 @@
 namespace kvlab::kernels {
 namespace {
 
+constexpr std::string_view kCuda = "cuda", kOneOfCuda = "cuda:";
+
 std::vector<std::string> idsOf(const std::string& backend) {
-  if (backend == "cuda") return {kCudaExactId, kCudaFastId};
+  if (namesCuda(backend)) return {kCudaExactId, kCudaFastId};
   std::vector<std::string> ids;
   for (const NumericsAnswer& one : cpuNumerics())
     if (one.why.empty()) ids.push_back(one.id);
@@ -23,7 +26,7 @@ bool computesWith(const std::string& backend, const std::string& numerics) {
 std::string choices(const std::string& backend) {
   std::string text;
   for (const char* one : {"cpu", "cuda"}) {
-    if (backend != "auto" && backend != one) continue;
+    if (backend != "auto" && namesCuda(backend) != namesCuda(one)) continue;
     for (const std::string& id : idsOf(one)) text += (text.empty() ? "" : " or ") + id;
   }
   return text;
@@ -31,13 +34,20 @@ std::string choices(const std::string& backend) {
 
 }  // namespace
 
-std::vector<NumericsAnswer> numericsOf(const std::string& id) { return id == "cuda" ? cudaNumerics() : cpuNumerics(); }
+bool namesCuda(const std::string& id) { return id == kCuda || id.starts_with(kOneOfCuda); }
+
+bool isNamedBy(const std::string& id, const std::string& wanted) {
+  return id == wanted || (wanted == kCuda && namesCuda(id));
+}
+
+std::vector<NumericsAnswer> numericsOf(const std::string& id) { return namesCuda(id) ? cudaNumerics() : cpuNumerics(); }
 
 BackendAnswer openBackend(const std::string& id, int threads, const std::string& numerics) {
-  const bool cuda = id != "cpu" && computesWith("cuda", numerics), cpu = id != "cuda" && computesWith("cpu", numerics);
+  const bool cuda = id != "cpu" && computesWith("cuda", numerics),
+             cpu = !namesCuda(id) && computesWith("cpu", numerics);
   if (!cuda && !cpu) return {nullptr, "back end " + id + " computes with " + choices(id), true};
   BackendAnswer answer;
-  if (cuda) answer = makeCudaBackend(numerics);
+  if (cuda) answer = makeCudaBackend(namesCuda(id) ? id : std::string(kCuda), numerics);
   if (!answer.backend && cpu) answer.backend = makeCpuBackend(threads, numerics);
   return answer;
 }

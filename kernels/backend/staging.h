@@ -4,6 +4,8 @@
 // nested.
 #pragma once
 
+#include <algorithm>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -55,6 +57,7 @@ class Staging {
   }
   /// The first half of finish(), which does not wait. Only finish() may follow.
   void start() {
+    std::ranges::sort(m_returns, std::less<>(), &Copy::from);  // neighbours come together
     if (!m_returns.empty()) m_backend.startDownload(m_returns);
     m_returns.clear();
   }

@@ -16,6 +16,15 @@ namespace {
 
 cudaStream_t streamOf(void* stream) { return static_cast<cudaStream_t>(stream); }
 
+/// Two transfers in each clock. Not every driver tells both figures.
+int64_t peakOf(int32_t ordinal) {
+  int kilohertz = 0, bits = 0;
+  const bool told = cudaDeviceGetAttribute(&kilohertz, cudaDevAttrMemoryClockRate, ordinal) == cudaSuccess &&
+      cudaDeviceGetAttribute(&bits, cudaDevAttrGlobalMemoryBusWidth, ordinal) == cudaSuccess;
+  cudaGetLastError();  // an unknown figure is no error
+  return told ? int64_t{2000} * kilohertz * (bits / 8) : 0;
+}
+
 CudaDevice probe(int32_t ordinal) {
   CudaDevice device;
   cudaDeviceProp properties{};
@@ -32,8 +41,19 @@ CudaDevice probe(int32_t ordinal) {
   device.major = properties.major;
   device.minor = properties.minor;
   device.memoryBytes = static_cast<int64_t>(properties.totalGlobalMem);
+  device.bytesPerSecond = peakOf(ordinal);
   snprintf(device.name, sizeof device.name, "%s", properties.name);
   return device;
+}
+
+/// Asked before every call; CUDA is asked where the device changes.
+int32_t use(int32_t ordinal) {
+  static thread_local int32_t used = -1;
+  if (used == ordinal) return cudaSuccess;
+  const cudaError_t error = cudaSetDevice(ordinal);
+  cudaGetLastError();  // the caller has it
+  if (error == cudaSuccess) used = ordinal;
+  return error;
 }
 
 const char* errorText(int32_t error) {

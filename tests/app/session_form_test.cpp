@@ -71,6 +71,18 @@ class SessionFormTest : public QObject {
     QVERIFY(m_panel->width() <= 1280 && m_panel->height() <= 680);
   }
 
+  /// The form offers the devices that are there; with support/far_module.cpp there are two.
+  void backendsAreOffered() {
+    QStringList offered, wanted{"auto", "cpu", "cuda"};
+    for (int i = 1; i < box("backend")->count(); ++i) offered << box("backend")->itemText(i);
+    for (int i = 0; i < qEnvironmentVariableIntValue("KVLAB_FAR_DEVICES"); ++i) wanted << QString("cuda:%1").arg(i);
+    if (!qEnvironmentVariableIsSet("KVLAB_FAR_DEVICES"))  // the cards of this machine
+      while (wanted.size() < offered.size()) wanted << QString("cuda:%1").arg(wanted.size() - 3);
+    QCOMPARE(offered, wanted);
+    take(box("backend"), offered.back());
+    QCOMPARE(manifest(), json({{"backend", offered.back().toStdString()}}));
+  }
+
   /// Each default, written out, goes through the form and comes back.
   void formAndJsonFollowEachOther() {
     for (const ManifestKey& key : manifestKeys()) {

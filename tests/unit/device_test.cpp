@@ -28,6 +28,16 @@ std::vector<std::int32_t> fetch(kernels::Backend& backend, const std::int32_t* f
 
 json onBackend(const char* backend) { return {{"backend", backend}}; }
 
+/// Of several rows, and at level cheap, a device does not keep what went into layers and came out of attention.
+json toldBy(const PassDeed& deed) {
+  json out{{"layer", deed.layer.value()}, {"tags", deed.tags},       {"phase", deed.phase},
+           {"begin", deed.begin},         {"end", deed.end},         {"written", deed.written},
+           {"self", deed.self},           {"from", deed.list->from}, {"slots", deed.list->slots},
+           {"phases", deed.list->phases}};
+  if (deed.rows() == 1) out["input"] = deed.input, out["attended"] = deed.attended;
+  return out;
+}
+
 }  // namespace
 
 class DeviceTest : public QObject {
@@ -40,7 +50,7 @@ class DeviceTest : public QObject {
   }
   void cleanup() {
     qunsetenv("KVLAB_FAR_MIB");
-    qunsetenv("KVLAB_FAR_FAIL_AFTER");
+    for (const char* name : {"KVLAB_FAR_FAIL_AFTER", "KVLAB_FAR_DEVICES", "KVLAB_FAR_DIES"}) qunsetenv(name);
   }
 
   void aMapSendsWhatChanged() {
@@ -98,7 +108,7 @@ class DeviceTest : public QObject {
     std::vector<std::string> hashes;
     for (const char* backend : {"cpu", "cuda"}) {
       SessionFixture s(onBackend(backend));
-      QCOMPARE(s->snapshot()->info->backend, std::string(backend));
+      QCOMPARE(s->snapshot()->info->backend, std::string(backend == std::string("cuda") ? "cuda:0" : backend));
       s.prompt(40);
       s.must("step", {{"n", 6}});
       s.must("inject",
@@ -279,6 +289,106 @@ class DeviceTest : public QObject {
       QCOMPARE(s.damage(), QByteArray());
     }
     s.must("step", {{"n", 2}});
+  }
+
+  void deedsAreThoseOfTheCpu_data() {
+    QTest::addColumn<QByteArray>("manifest");
+    for (const char* manifest :
+         {R"({})", R"({"layout":"paged:block=4","prefill_chunk":7})", R"({"layout":"contiguous_splice"})",
+          R"({"layout":"ring_fused","ring":{"window":12},"prefill_chunk":5})",
+          R"({"layout":"ring_roll","ring":{"window":12}})", R"({"residency":"kv_head","policy":"h2o:ratio=0.5"})",
+          R"({"after_edit":"recompute","key_phase":"at_write"})", R"({"wlod":{"budget":256},"capacity":0})"})
+      QTest::newRow(manifest) << QByteArray(manifest);
+  }
+  /// On a device the lists that kernels were given are read back from there, behind recorded passes too.
+  void deedsAreThoseOfTheCpu() {
+    QFETCH(QByteArray, manifest);
+    std::vector<json> told;
+    for (const char* backend : {"cpu", "cuda"}) {
+      json changes = json::parse(manifest.toStdString());
+      changes.update({{"backend", backend}, {"check", {{"level", "full"}}}});
+      SessionFixture s(changes);
+      const auto note = [&] {
+        for (const PassDeed& deed : s->parts().store.deeds().all()) told.push_back(toldBy(deed));
+      };
+      s.prompt(40);
+      note();
+      for (int i = 0; i < 5; ++i) s.must("step"), note();
+      if (!changes.contains("ring") && !changes.contains("wlod")) {
+        s.must("inject",
+               {{"actions",
+                 {{{"action", "replace_pair"}, {"original_pos1", 9}, {"original_pos2", 12}, {"new_token_ids", {7}}}}}});
+        s.must("step"), note();
+      }
+      QCOMPARE(s.damage(), QByteArray());
+      told.push_back(json("end"));
+    }
+    const auto half = static_cast<std::ptrdiff_t>(told.size() / 2);
+    QVERIFY(half > 8);
+    const std::vector<json> cpu(told.begin(), told.begin() + half), cuda(told.begin() + half, told.end());
+    for (std::size_t i = 0; i < cpu.size(); ++i) QVERIFY2(cpu[i] == cuda[i], (cpu[i].dump() + cuda[i].dump()).c_str());
+  }
+
+  /// The check of deeds finds a bug in the passes of a device.
+  void aBugOnADeviceIsFound() {
+    SessionFixture s({{"backend", "cuda"}, {"faults", true}, {"ring", {{"window", 12}}}, {"layout", "ring_fused"}});
+    s.prompt(30);
+    s.must("step", {{"n", 4}});
+    QCOMPARE(s.damage(), QByteArray());
+    s.must("bug", {{"name", "window_plus_one"}});
+    s.must("step");
+    QVERIFY2(s.damage().contains("visible_rows"), s.damage());
+  }
+
+  /// Sessions, a fork and a lane on two devices in turn have the rows of the CPU.
+  void aSessionStaysOnItsDevice() {
+    if (!far()) QSKIP("the emulated device is alone");
+    qputenv("KVLAB_FAR_DEVICES", "2");
+    SessionFixture cpu(onBackend("cpu")), first(onBackend("cuda:0")), second(onBackend("cuda:1"));
+    QCOMPARE(second->snapshot()->info->backend, std::string("cuda:1"));
+    QCOMPARE(second.must("bytes")["device"]["id"], json("cuda:1"));
+    QVERIFY(second.must("bytes")["device"]["used"] > 0);
+    QVERIFY(cpu.must("bytes")["device"].is_null());
+    const auto live = [](const SessionFixture& s, int tokens) {
+      s.prompt(tokens);
+      s.must("step", {{"n", 4}});
+      return s.hash();
+    };
+    const std::string hash = live(cpu, 40);
+    QCOMPARE(live(second, 40), hash);
+    QCOMPARE(live(first, 40), hash);
+    const json free = first.must("bytes")["device"]["free"];
+    Result<std::unique_ptr<Session>> copy = second->fork(), beside = second->beside(second->manifest());
+    QVERIFY(copy && beside);
+    for (const Session* other : {copy->get(), beside->get()})
+      QCOMPARE(other->snapshot()->info->backend, std::string("cuda:1"));
+    QVERIFY(!second->beside(first->manifest()));
+    QCOMPARE(stateHash(**copy), stateHash(*second));
+    QCOMPARE(first.must("bytes")["device"]["free"], free);  // nothing of the others is there
+    first.must("step", {{"n", 2}});
+    QCOMPARE(second.hash(), hash);
+    QCOMPARE(first.damage() + second.damage(), QByteArray());
+  }
+
+  /// A device that died is refused where the next session opens, with the reason and what helps.
+  void aDeadDeviceOpensNoSession() {
+    if (!far()) QSKIP("only far memory dies on request");
+    SessionFixture s(onBackend("cuda"));
+    s.prompt(20);
+    qputenv("KVLAB_FAR_DIES", "1");
+    failAfter(3);
+    const Result<json> died = s.verb("promptIds", {{"ids", {4, 5, 6}}});
+    QVERIFY(!died);
+    QCOMPARE(died.error().code, std::string("device"));
+    QVERIFY2(died.error().remedy.find("restart the program") != std::string::npos, died.error().remedy.c_str());
+    const Error forked = s->fork().error();
+    Result<Manifest> wanted = Manifest::fromJson({{"model", "synthetic:tiny"}, {"backend", "cuda"}});
+    const Error opened = openSession(*wanted, KVLAB_RESOURCES_DIR).error();
+    for (const Error& error : {forked, opened}) {
+      QCOMPARE(error.code, std::string("no_backend"));
+      QVERIFY2(error.why.ends_with("restart the program to use CUDA again"), error.why.c_str());
+    }
+    QCOMPARE(SessionFixture(onBackend("auto"))->snapshot()->info->backend, std::string("cpu"));
   }
 
   void rowsThatCannotBeReadAreNoRowsThatHold() {

@@ -246,7 +246,7 @@ void LanesTest::sayWhyTheyGoApart() {
     return tick.together ? "together " + tick.apart : tick.apart;
   };
   QCOMPARE(apartOf(*origin, {json::object()}, {}),
-           std::string(onHost(*origin) ? "together " : "back end cuda orders the calls of each session for itself"));
+           std::string(onHost(*origin) ? "together " : "back end cuda:0 orders the calls of each session for itself"));
   QCOMPARE(apartOf(*origin, {}, {}), std::string("one session takes part"));
   QCOMPARE(apartOf(*origin, {json::object()}, {.together = false}),
            std::string("each session was asked to make its own pass"));

@@ -74,6 +74,20 @@ class ManifestValuesTest : public QObject {
     QCOMPARE(said({{"policy", "h2o:budget=8"}, {"layout", "ring_fused"}}), std::string());
   }
 
+  /// A device has a number; a written manifest keeps it.
+  void backendsAreNamed() {
+    for (const char* good : {"auto", "cpu", "cuda", "cuda:0", "cuda:17"}) {
+      const Result<Manifest> read = Manifest::fromJson({{"backend", good}});
+      QVERIFY2(read, good);
+      QCOMPARE(read->toJson()["backend"], json(good));
+    }
+    for (const json& bad : {json("gpu"), json(""), json("cuda:"), json("cuda:N"), json("cuda:01"), json("cuda:-1"),
+                            json("cuda:1000"), json("cuda1"), json(0)}) {
+      const Result<Manifest> read = Manifest::fromJson({{"backend", bad}});
+      QVERIFY2(!read && read.error().field == "backend", bad.dump().c_str());
+    }
+  }
+
   /// A lane names its additions.
   void saysWhatTheOriginDoesNot() {
     const auto read = [](const json& ring) { return Manifest::fromJson({{"ring", ring}}).take(); };

@@ -52,7 +52,10 @@ QString rowMemoryText(const Snapshot& snapshot) {
   const auto words = [](const char* text) { return QCoreApplication::translate("kvlab::RowMemory", text); };
   QString out = words("%1 live, %2 of room at capacity")
                     .arg(formatBytes(snapshot.bytes.live), formatBytes(snapshot.bytes.allocated));
-  if (reserved > 0) out += words(", %1 of addresses reserved with history").arg(formatBytes(reserved));
+  const bool onDevice = snapshot.info && snapshot.info->backend.starts_with("cuda");
+  if (reserved > 0)
+    out += words(onDevice ? ", %1 taken on the device with history" : ", %1 of addresses reserved with history")
+               .arg(formatBytes(reserved));
   return out;
 }
 

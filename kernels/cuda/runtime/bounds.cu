@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/runtime/bounds.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdio>
 #include <map>
@@ -12,10 +13,10 @@ namespace kvlab::kernels::cuda {
 
 namespace {
 
-/// The module hands out memory for all of its callers, so there is one record of it for the module.
+/// The module hands out a device's memory for all of its callers, so there is one record of it for each device.
 struct Known {
   std::map<uintptr_t, uintptr_t> allocations;
-  std::unique_ptr<AllocationTable> host = std::make_unique<AllocationTable>();
+  std::unique_ptr<AllocationTable> host = nullptr;
   AllocationTable* table = nullptr;  ///< on the device, as the report
   BoundsReport* report = nullptr;
 
@@ -38,15 +39,19 @@ struct Known {
     void *a = nullptr, *b = nullptr;
     if (cudaMalloc(&a, sizeof(AllocationTable)) != cudaSuccess || cudaMalloc(&b, sizeof(BoundsReport)) != cudaSuccess)
       return false;
+    host = std::make_unique<AllocationTable>();
     table = static_cast<AllocationTable*>(a);
     report = static_cast<BoundsReport*>(b);
     return cudaMemset(report, 0, sizeof *report) == cudaSuccess;
   }
 };
 
+/// Of the device in use; devices whose numbers are 64 apart share one.
 Known& known() {
-  static Known one;
-  return one;
+  static std::array<Known, 64> all;
+  int device = 0;
+  cudaGetDevice(&device);
+  return all[static_cast<size_t>(device) % all.size()];
 }
 
 const char* nameOf(IndexKind kind) {

@@ -17,8 +17,9 @@ namespace {
 constexpr const char *kFile = "kvlab_cuda.so", *kBuildHere = "build kvlab on this machine (app/run)";
 
 // Result codes of a device; the numbers are fixed by CUDA's interface.
-constexpr int32_t kNoDriver = 35, kStubDriver = 34, kNoDevice = 100, kOutOfMemory = 2, kOtherDriver = 803, kTaken = 46,
-                  kNoFunction = 98, kNoImage = 209, kNewerPtx = 222, kNoCompiler = 221, kMayNotCompile = 223;
+constexpr int32_t kNoDriver = 35, kStubDriver = 34, kNoDevice = 100, kNoSuchDevice = 101, kOutOfMemory = 2,
+                  kOtherDriver = 803, kTaken = 46, kNoFunction = 98, kNoImage = 209, kNewerPtx = 222, kNoCompiler = 221,
+                  kMayNotCompile = 223;
 
 std::string versionText(int32_t version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
@@ -32,12 +33,6 @@ std::string gibibytes(int64_t bytes) {
   char text[32];
   snprintf(text, sizeof text, "%.1f", static_cast<double>(bytes) / (1ll << 30));
   return text;
-}
-
-/// Every later call of the process gets the same error.
-bool staysForever(int32_t error) {
-  constexpr int32_t kStaying[] = {214, 220, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721};
-  return std::find(std::begin(kStaying), std::end(kStaying), error) != std::end(kStaying);
 }
 
 /// What the build says about a module that is not there (cuda.cmake, app/cuda.sh), or nothing.
@@ -74,32 +69,32 @@ struct Product {
 };
 
 /// Lets the device compute y. Calls until the first error, and returns it.
-int32_t compute(const CudaApi& api, Product& p) {
+int32_t compute(const CudaCalls& device, Product& p) {
   void *stream = nullptr, *memory = nullptr;
-  int32_t error = api.openStream(&stream);
+  int32_t error = device(&CudaApi::openStream, &stream);
   const auto then = [&error](const auto& call) {
     if (error == 0) error = call();
   };
-  then([&] { return api.allocate(p.bytes(), &memory); });
-  then([&] { return api.upload(stream, memory, p.values.data(), p.bytes()); });
+  then([&] { return device(&CudaApi::allocate, p.bytes(), &memory); });
+  then([&] { return device(&CudaApi::upload, stream, memory, p.values.data(), p.bytes()); });
   then([&] {
     auto* at = static_cast<float*>(memory);
     float* y = at + (p.y() - p.x());
     LinearArgs a{.x = at, .m = 1, .nParts = 1};
     a.parts[0] = {{at + kDepth, DType::f32, nullptr, kOutputs, kDepth}, nullptr, y};
-    const int32_t failed = api.linear(stream, a);
-    return failed ? failed : api.download(stream, p.y(), y, kOutputs * 4);
+    const int32_t failed = device(&CudaApi::linear, stream, a);
+    return failed ? failed : device(&CudaApi::download, stream, p.y(), y, kOutputs * 4);
   });
-  const int32_t stopped = stream ? api.synchronise(stream) : 0;  // also before the host's memory goes
-  if (memory) api.release(memory);
-  if (stream) api.closeStream(stream);
+  const int32_t stopped = stream ? device(&CudaApi::synchronise, stream) : 0;  // also before the host's memory goes
+  if (memory) device(&CudaApi::release, memory);
+  if (stream) device(&CudaApi::closeStream, stream);
   return error ? error : stopped;
 }
 
 /// Notes the first CUDA error, or the fault of a result: a sentence without a full stop.
 void tryDevice(CudaAnswer& answer) {
   Product p;
-  answer.device.error = compute(*answer.api, p);
+  answer.device.error = compute({*answer.api, answer.ordinal}, p);
   for (int64_t n = 0; answer.device.error == 0 && n < kOutputs; ++n) {
     const float got = p.y()[n], want = p.want[static_cast<size_t>(n)];
     if (got == want) continue;
@@ -149,6 +144,10 @@ std::string cudaRefusal(const CudaDevice& device, const std::string& errorText) 
     case kNoDriver:
     case kStubDriver: return "no NVIDIA driver is installed";
     case kNoDevice: return "the driver sees no CUDA device";
+    case kNoSuchDevice:
+      return device.devices == 1 ? "the driver sees one CUDA device, cuda:0"
+                                 : "the driver sees " + std::to_string(device.devices) +
+              " CUDA devices, cuda:0 to cuda:" + std::to_string(device.devices - 1);
     case kOutOfMemory: return "the device has no memory left to start on";
     case kOtherDriver: return "the NVIDIA driver and its library are of different versions; restart the machine";
     case kTaken: return "another program has the device for itself";
@@ -161,13 +160,22 @@ std::string cudaRefusal(const CudaDevice& device, const std::string& errorText) 
     case kMayNotCompile:
       return "the module has no kernels for " + std::string(device.name) + ", compute capability " +
           capability(device) + " (" + errorText + "); " + kBuildHere;
-    default: return cudaErrorSaid("the device does not answer", device.error, errorText);
+    default:
+      return cudaErrorSaid(cudaErrorStays(device.error)
+                               ? "an earlier failure has ended the program's work on the device"
+                               : "the device does not answer",
+                           device.error, errorText);
   }
 }
 
 std::string cudaErrorSaid(const std::string& doing, int32_t error, const std::string& errorText) {
   return doing + ": " + errorText + " (CUDA error " + std::to_string(error) + ")" +
-      (staysForever(error) ? "; restart the program to use CUDA again" : "");
+      (cudaErrorStays(error) ? "; restart the program to use CUDA again" : "");
+}
+
+bool cudaErrorStays(int32_t error) {
+  constexpr int32_t kStaying[] = {214, 220, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721};
+  return std::find(std::begin(kStaying), std::end(kStaying), error) != std::end(kStaying);
 }
 
 bool cudaCardIsThere(const CudaDevice& device) {
@@ -179,13 +187,36 @@ std::string cudaDeviceText(const CudaDevice& device) {
       gibibytes(device.memoryBytes) + " GiB";
 }
 
-CudaAnswer askForCuda(const std::vector<std::string>& paths) {
+CudaAnswer askForDevice(int32_t ordinal, bool compute, const std::vector<std::string>& paths) {
   const CudaModule module = openCudaModule(paths);
-  if (!module.api) return {nullptr, {}, module.why};
-  CudaAnswer answer{module.api, module.api->probe(0), {}};
-  if (answer.device.error == 0) tryDevice(answer);
+  if (!module.api) return {.why = module.why, .ordinal = ordinal};
+  CudaAnswer answer{.api = module.api, .device = module.api->probe(ordinal), .ordinal = ordinal};
+  if (answer.device.error == 0 && compute) tryDevice(answer);
   if (const int32_t error = answer.device.error) answer.why = cudaRefusal(answer.device, module.api->errorText(error));
+  answer.computes = compute && answer.why.empty();
   return answer;
+}
+
+std::vector<CudaAnswer> askForDevices(CudaTrial trial, const std::vector<std::string>& paths) {
+  std::vector<CudaAnswer> all;
+  bool compute = trial != CudaTrial::none;
+  do {
+    all.push_back(askForDevice(static_cast<int32_t>(all.size()), compute, paths));
+    if (trial == CudaTrial::untilOneComputes && all.back().computes) compute = false;
+  } while (static_cast<int32_t>(all.size()) < all[0].device.devices);
+  return all;
+}
+
+CudaAnswer askForCuda(const std::vector<std::string>& paths) {
+  std::vector<CudaAnswer> all = askForDevices(CudaTrial::untilOneComputes, paths);
+  const auto found = std::find_if(all.begin(), all.end(), [](const CudaAnswer& one) { return one.computes; });
+  if (found != all.end()) return *found;
+  if (all.size() == 1) return all[0];
+  std::string whys;
+  for (const CudaAnswer& one : all)
+    whys += (whys.empty() ? "cuda:" : "; cuda:") + std::to_string(one.ordinal) + ": " + one.why;
+  all[0].why = whys;
+  return all[0];
 }
 
 }  // namespace kvlab::kernels

@@ -20,6 +20,7 @@ struct CudaDevice {
   int32_t runtime = 0;           ///< the same of the module
   int32_t major = 0, minor = 0;  ///< compute capability
   int64_t memoryBytes = 0;
+  int64_t bytesPerSecond = 0;  ///< peak of its memory, by clock and width of the bus; 0 = unknown
   char name[256] = {};
 };
 
@@ -46,7 +47,7 @@ struct CudaApi {
 };
 
 /// Raised if a field changes its meaning and no size, name or layout of a record shows the change.
-inline constexpr uint64_t kCudaApiRevision = 9;
+inline constexpr uint64_t kCudaApiRevision = 10;
 
 /// Equal in program and module where both agree on names, sizes and order of everything that passes between them.
 constexpr uint32_t cudaApiVersion() {

@@ -84,6 +84,8 @@ cudaError_t cudaDeviceGetAttribute(int* out, cudaDeviceAttr attribute, int devic
     case cudaDevAttrMaxGridDimZ: *out = p.maxGridSize[2]; break;
     case cudaDevAttrMaxSharedMemoryPerBlock: *out = static_cast<int>(p.sharedMemPerBlock); break;
     case cudaDevAttrMaxRegistersPerBlock: *out = p.regsPerBlock; break;
+    case cudaDevAttrMemoryClockRate:
+    case cudaDevAttrGlobalMemoryBusWidth: *out = 0; break;  // unknown
     case cudaDevAttrMultiProcessorCount: *out = p.multiProcessorCount; break;
     case cudaDevAttrL2CacheSize: *out = p.l2CacheSize; break;
     case cudaDevAttrMaxThreadsPerMultiProcessor: *out = p.maxThreadsPerMultiProcessor; break;

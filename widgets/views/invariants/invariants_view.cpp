@@ -76,6 +76,19 @@ QString costText(const Snapshot& snapshot) {
   return InvariantsView::tr("The checks of the last tick, at level %1, took %2 of %3.")
       .arg(level, formatMicroseconds(us), formatMicroseconds(tickUs));
 }
+
+/// What a check leaves out where a device computes; empty if it looks at the same.
+QString leftOutText(const Snapshot& snapshot, const std::string& id) {
+  if (!snapshot.info || !snapshot.info->backend.starts_with("cuda")) return {};
+  if (id == "exact_rows")
+    return InvariantsView::tr(
+        "On a device the newest row is looked at by level full alone, in ticks that compute one row.");
+  if (id == "gate_scores") return InvariantsView::tr("On a device no score of a gate is computed again.");
+  if (id == "next_logits") return InvariantsView::tr("On a device logits of a query pass are not computed again.");
+  if (id == "policy_scores")
+    return InvariantsView::tr("On a device scores that follow from stored keys are not computed again.");
+  return {};
+}
 }  // namespace
 
 QString passedText(const InvariantState& state) {
@@ -286,8 +299,10 @@ void InvariantsView::showDetail() {
   QString text =
       QStringLiteral("%1 (%2)").arg(QString::fromStdString(line.state.title), QString::fromStdString(line.state.id));
   text += QLatin1Char('\n') + (detail.isEmpty() ? QString() : detail + QStringLiteral(". ")) + passedText(line.state);
-  const QString cost = shown() ? costText(*shown()) : QString();
-  m_detail->setText(cost.isEmpty() ? text : text + QLatin1Char('\n') + cost);
+  if (const SnapshotPtr snapshot = shown())
+    for (const QString& more : {leftOutText(*snapshot, line.state.id), costText(*snapshot)})
+      if (!more.isEmpty()) text += QLatin1Char('\n') + more;
+  m_detail->setText(text);
 }
 
 void InvariantsView::refresh() {

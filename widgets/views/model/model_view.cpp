@@ -42,6 +42,45 @@ QString change(double by) {
   if (std::abs(by) < 5e-5) return QStringLiteral("=");
   return (by > 0 ? QStringLiteral("▲ ") : QStringLiteral("▼ ")) + QString::number(std::abs(by) * 100, 'f', 2);
 }
+
+/// Bytes per second of the ops in a report, which has them with Record Ops; 0 = it has none.
+double bandwidthOf(const TickReport& report) {
+  constexpr int kOpDepth = 3;
+  double bytes = 0, us = 0;
+  for (const Event& event : report.events)
+    if (event.depth >= kOpDepth && event.bytes > 0) bytes += static_cast<double>(event.bytes), us += event.us;
+  return us > 0 ? 1e6 * bytes / us : 0;
+}
+
+QString gigabytes(double perSecond) { return ModelView::tr("%1 GB/s").arg(perSecond / 1e9, 0, 'f', 1); }
+
+QString bandwidthText(const Snapshot& snapshot, double peak) {
+  const double reached = snapshot.report ? bandwidthOf(*snapshot.report) : 0;
+  const QString most = peak > 0 ? ModelView::tr("peak %1").arg(gigabytes(peak)) : ModelView::tr("unknown peak");
+  if (reached <= 0) return ModelView::tr("%1; Record Ops (Ctrl+Shift+E) measures what a tick reaches").arg(most);
+  const QString share = peak > 0 ? ModelView::tr(" (%1)").arg(percent(reached / peak)) : QString();
+  return ModelView::tr("%1%2 in the ops of the tick, %3").arg(gigabytes(reached), share, most);
+}
+
+/// Facts of the device in a reply to `bytes`.
+QList<std::pair<QString, QString>> deviceFacts(const nlohmann::json& bytes, const Snapshot& snapshot) {
+  const nlohmann::json& device = member(bytes, "device");
+  const auto count = [&](const char* key) { return memberOr(bytes, key, qint64{0}); };
+  const qint64 used = memberOr(device, "used", qint64{0}), free = memberOr(device, "free", qint64{0});
+  return {{ModelView::tr("Device"), QString::fromStdString(memberOr(device, "name", std::string()))},
+          {ModelView::tr("Device memory"),
+           ModelView::tr("%1 used by all programs, %2 free").arg(formatBytes(used), formatBytes(free))},
+          {ModelView::tr("Recorded passes"),
+           ModelView::tr("%1, %2, %3")
+               .arg(counted(count("captures"), ModelView::tr("recording"), ModelView::tr("recordings")),
+                    counted(count("replays"), ModelView::tr("replay"), ModelView::tr("replays")),
+                    counted(count("waits"), ModelView::tr("wait of the host"), ModelView::tr("waits of the host")))},
+          {ModelView::tr("Copies"),
+           ModelView::tr("%1 with %2 to the host, %3 to the device")
+               .arg(counted(count("downloads"), ModelView::tr("download"), ModelView::tr("downloads")),
+                    formatBytes(count("bytesDown")), formatBytes(count("bytesUp")))},
+          {ModelView::tr("Bandwidth"), bandwidthText(snapshot, memberOr(device, "bytesPerSecond", 0.0))}};
+}
 }  // namespace
 
 ModelView::ModelView(InspectorContext& context, QWidget* parent)
@@ -130,7 +169,6 @@ void ModelView::take(const QModelIndex& line) {
 }
 
 void ModelView::askMore() {
-  m_ask.forget();
   m_ask.alsoQueryShown({}, "table", tableArgs("topk", {{"k", m_count->value()}}),
                        [this](const Result<nlohmann::json>& reply) {
                          std::vector<TokenChance> more;
@@ -138,6 +176,15 @@ void ModelView::askMore() {
                            for (const nlohmann::json& entry : recordsOf(*reply)) more.push_back(chanceOf(entry));
                          if (!more.empty()) showChances(std::move(more));
                        });
+}
+
+void ModelView::askDevice() {
+  const SnapshotPtr snapshot = shown();
+  if (!snapshot || !snapshot->info || snapshot->info->backend == "cpu") return m_bytes = nullptr, void();
+  m_ask.alsoQuery("device", "bytes", nlohmann::json::object(), [this](const Result<nlohmann::json>& reply) {
+    m_bytes = reply ? *reply : nlohmann::json();
+    fillFacts();
+  });
 }
 
 void ModelView::onSnapshot() {
@@ -150,6 +197,11 @@ void ModelView::onSnapshot() {
   if (any) showChances(snapshot->topk);
   else m_model->show({}, {});
   if (any && static_cast<int>(snapshot->topk.size()) < m_count->value()) askMore();
+  askDevice();
+  fillFacts();
+}
+
+void ModelView::fillFacts() {
   const int before = m_form->rowCount();
   showFacts();
   if (m_form->rowCount() != before) layOut();
@@ -182,6 +234,7 @@ QList<std::pair<QString, QString>> ModelView::facts() const {
   for (const auto& [key, name] : keys)
     if (const QString value = manifestText(snapshot->settings->manifest, key); !value.isEmpty())
       list.append({name, value});
+  if (memberOr(member(m_bytes, "device"), "id", std::string()) == info.backend) list += deviceFacts(m_bytes, *snapshot);
   return list;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Model: the most likely next tokens compared with the previous tick, and the facts of the model. GUI thread.
 #pragma once
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "core/api/snapshot.h"
@@ -58,8 +59,11 @@ class ModelView : public InspectorView {
   void makeStrip();
   void makeFacts();
   void askMore();
+  /// Asks for the present figures of the device that computes, if it is none of the host.
+  void askDevice();
   /// Appends the token of a line to the context.
   void take(const QModelIndex& line);
+  void fillFacts();
   void showFacts();
   void makeFactRows();
   void layOut();
@@ -77,7 +81,8 @@ class ModelView : public InspectorView {
   QSplitter* m_split = nullptr;
   QFormLayout* m_form = nullptr;
   QList<std::pair<QString, QString>> m_shownFacts;
-  EngineAsk m_ask;  // queries more tokens than the snapshot has
+  nlohmann::json m_bytes;  // reply to `bytes`, of the shown session; null on the host
+  EngineAsk m_ask;         // queries more tokens than the snapshot has
 };
 
 }  // namespace kvlab
