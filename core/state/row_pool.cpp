@@ -103,6 +103,10 @@ void RowPool::zero(std::span<const std::int32_t> slots) {
 }
 
 Status RowPool::resize(std::int32_t slots, std::int32_t kept) {
+  if (m_records.resize(m_stride * slots, m_stride * kept)) {
+    m_slots = slots;
+    return ok();
+  }
   kernels::Array<std::uint8_t> records;
   const std::string what = "reserving a pool of " + std::to_string(slots) + " rows";
   if (!records.allocate(*m_backend, m_stride * slots)) return backendStatus(*m_backend, what);

@@ -50,7 +50,8 @@ class RowPool {
   /// Copies whole records in list order; `from` may be this pool.
   void move(const RowPool& from, std::span<const kernels::RowMove> moves);
   void zero(std::span<const std::int32_t> slots);
-  /// Other memory of so many slots, with the first `kept` records. Errors: out_of_memory, and the pool is as it was.
+  /// So many slots, with the first `kept` records: in the same memory where that is large enough, which leaves shared
+  /// pages shared, else in other memory. Errors: out_of_memory, and the pool is as it was.
   Status resize(std::int32_t slots, std::int32_t kept);
   /// Copies whole records between pool and host memory, [slots, stride] bytes.
   void readRecords(std::span<const Slot> slots, std::uint8_t* out) const;

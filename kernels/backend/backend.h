@@ -101,6 +101,9 @@ class Backend {
   /// Turns the list of op calls on and off; null while it is off.
   virtual void setLogging(bool on) = 0;
   virtual OpLog* log() const = 0;
+  /// So many bytes in the same place, the first `kept` of them as they were, in the pages that they share. False, and
+  /// nothing has changed, where that cannot be; then other memory serves.
+  virtual bool resize(void* /*memory*/, int64_t /*bytes*/, int64_t /*kept*/) { return false; }
 
   /// Temporary memory, handed out in the order of a stack (staging.h).
   Arena& arena() { return m_arena; }
