@@ -36,7 +36,10 @@ CacheState whole(const CacheState& state) {
     }
     all.perLayer = 1;
   }
-  for (LayerGroup& group : all.groups) group.map = map;
+  for (LayerGroup& group : all.groups) {
+    group.map = map;
+    group.idSums = group.phasedSums = {};
+  }
   return all;
 }
 

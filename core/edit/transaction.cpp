@@ -11,6 +11,7 @@
 #include "core/edit/key_shift.h"
 #include "core/edit/recompute.h"
 #include "core/state/cache_store.h"
+#include "core/state/provenance.h"
 
 namespace kvlab {
 namespace {
@@ -218,6 +219,7 @@ Status Transaction::compute(Work& work, const Progress& progress) {
       if (together || again || i >= work.inserted()) positions.push_back(position);
     }
     std::sort(positions.begin(), positions.end());
+    if (!positions.empty()) extendSums(work.state);
     RowsJob job = jobOver(work.state, work.rules);
     job.wanted = work.rules.wanted | Wanted{.logits = true};
     job.wanted.surprise = job.wanted.surprise && work.plan.appendsOnly();
