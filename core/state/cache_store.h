@@ -23,6 +23,7 @@ struct LayerPool {
   kernels::RowFormat format;
   std::int32_t slots = 0;
   std::unique_ptr<SlotAllocator> allocator;
+  std::int32_t most = 0;  // slots that the pool may come to have
 };
 
 class CacheStore {

@@ -17,9 +17,10 @@ std::int64_t count(std::span<const std::int32_t> slots) { return static_cast<std
 
 }  // namespace
 
-Result<RowPool> RowPool::create(kernels::Backend& backend, const kernels::RowFormat& format, std::int32_t slots) {
+Result<RowPool> RowPool::create(kernels::Backend& backend, const kernels::RowFormat& format, std::int32_t slots,
+                                std::int32_t most) {
   RowPool pool(backend, format, slots);
-  KV_TRY(pool.reserve());
+  KV_TRY(pool.reserve(most));
   return pool;
 }
 
@@ -35,10 +36,14 @@ Result<RowPool> RowPool::like(kernels::Backend& backend, const RowPool& other, s
 }
 
 /// Takes the memory that the pool lacks.
-Status RowPool::reserve() {
+Status RowPool::reserve(std::int32_t most) {
   const bool scaled = kernels::dtypeHasScale(m_format.k) || kernels::dtypeHasScale(m_format.v);
   const kernels::WriteRowsStats none;
-  if ((data() || m_records.allocate(*m_backend, m_stride * m_slots)) &&
+  const auto withRoom = [&] {
+    return most > m_slots && m_backend->onHost() && m_records.allocate(*m_backend, m_stride * most) &&
+        m_records.resize(m_stride * m_slots, 0);
+  };
+  if ((data() || withRoom() || m_records.allocate(*m_backend, m_stride * m_slots)) &&
       (!scaled || m_stats.assign(*m_backend, std::span(&none, 1))))
     return ok();
   return backendStatus(*m_backend, "reserving a pool of " + std::to_string(m_slots) + " rows");

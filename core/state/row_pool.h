@@ -22,7 +22,9 @@ inline std::span<const std::int32_t> plain(std::span<const Slot> slots) {
 class RowPool {
  public:
   RowPool() = default;
-  static Result<RowPool> create(kernels::Backend& backend, const kernels::RowFormat& format, std::int32_t slots);
+  /// most: slots that it may come to have. In host memory addresses cost nothing, and it grows in them to so many.
+  static Result<RowPool> create(kernels::Backend& backend, const kernels::RowFormat& format, std::int32_t slots,
+                                std::int32_t most = 0);
   /// A pool of the same size with the rows that `other` has in these slots. The pools share their pages until one of
   /// them writes; where the back ends cannot share, the rows are copied. Errors: out_of_memory.
   static Result<RowPool> like(kernels::Backend& backend, const RowPool& other, std::span<const Slot> rows);
@@ -61,7 +63,7 @@ class RowPool {
   RowPool(kernels::Backend& backend, const kernels::RowFormat& format, std::int32_t slots)
       : m_backend(&backend), m_format(format), m_stride(kernels::rowLayout(format).stride), m_slots(slots) {}
   const kernels::OpTable& ops() const { return m_backend->ops(); }
-  Status reserve();
+  Status reserve(std::int32_t most = 0);
 
   kernels::Backend* m_backend = nullptr;
   kernels::Array<std::uint8_t> m_records;

@@ -177,19 +177,23 @@ void BatchTest::shareTheirPrefix() {
 
 void BatchTest::promptedOnesCostWhatTheyWrite_data() {
   QTest::addColumn<QString>("policy");
-  QTest::newRow("by layer") << "h2o:ratio=0.25";
-  QTest::newRow("by head") << "adakv:ratio=0.25";
+  QTest::addColumn<int>("history");  // bytes
+  QTest::newRow("by layer") << "h2o:ratio=0.25" << (1 << 24);
+  QTest::newRow("by head") << "adakv:ratio=0.25" << (1 << 24);
+  QTest::newRow("in new pools") << "h2o:ratio=0.25"
+                                << 0;  // the rows of a prompt of two parts lie behind the end of the small pool
 }
 
 /// The pools have shrunk to what the policy keeps, and grow for the prompt.
 void BatchTest::promptedOnesCostWhatTheyWrite() {
   QFETCH(QString, policy);
+  QFETCH(int, history);
   constexpr std::int64_t kPage = 4096;
-  const json manifest{{"capacity", 4096}, {"policy", policy.toStdString()}};
+  const json manifest{{"capacity", 4096}, {"history_bytes", history}, {"policy", policy.toStdString()}};
   auto origin = opened(tinyManifest(manifest));
   const auto alone = opened(tinyManifest(manifest));
   if (!origin->transformer().backend().onHost()) QSKIP("a device copies");
-  call(*origin, "promptIds", {{"ids", someIds(1000, 200, 3)}});
+  call(*origin, "promptIds", {{"ids", someIds(1500, 200, 3)}});
   if (call(*origin, "bytes")["own"] == 0) QSKIP("the system does not tell which pages are written");
   const auto batch = made(std::move(origin), 3);
   const std::vector<std::int32_t> rows = pooledRows(batch->session(0));
@@ -204,7 +208,7 @@ void BatchTest::promptedOnesCostWhatTheyWrite() {
     QVERIFY2(own > 0 && own <= most && shared > 0, after.dump().c_str());
   }
   QVERIFY2(after["total"] <= before["total"].get<std::int64_t>() + 2 * most, after.dump().c_str());
-  for (const json& ids : {json(someIds(1000, 200, 3)), json(someIds(2, 200, 4))})
+  for (const json& ids : {json(someIds(1500, 200, 3)), json(someIds(2, 200, 4))})
     call(*alone, "promptIds", {{"ids", ids}});
   QCOMPARE(stateHash(batch->session(0)), stateHash(*alone));
   QCOMPARE(broken(*alone), QString());
