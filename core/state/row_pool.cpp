@@ -39,13 +39,11 @@ Result<RowPool> RowPool::like(kernels::Backend& backend, const RowPool& other, s
 Status RowPool::reserve(std::int32_t most) {
   const bool scaled = kernels::dtypeHasScale(m_format.k) || kernels::dtypeHasScale(m_format.v);
   const kernels::WriteRowsStats none;
-  const auto withRoom = [&] {
-    return most > m_slots && m_backend->onHost() && m_records.allocate(*m_backend, m_stride * most) &&
-        m_records.resize(m_stride * m_slots, 0);
-  };
-  if ((data() || withRoom() || m_records.allocate(*m_backend, m_stride * m_slots)) &&
-      (!scaled || m_stats.assign(*m_backend, std::span(&none, 1))))
-    return ok();
+  const bool roomy = !data() && most > m_slots && m_backend->onHost();
+  bool there = data() || m_records.allocate(*m_backend, m_stride * (roomy ? most : m_slots));
+  if (there && roomy && !m_records.resize(m_stride * m_slots, 0))  // memory without pages
+    there = m_records.allocate(*m_backend, m_stride * m_slots);
+  if (there && (!scaled || m_stats.assign(*m_backend, std::span(&none, 1)))) return ok();
   return backendStatus(*m_backend, "reserving a pool of " + std::to_string(m_slots) + " rows");
 }
 
