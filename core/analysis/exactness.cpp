@@ -77,8 +77,7 @@ bool whollyLoaded(const CacheState& state, LedgerId id) {
 }
 
 ExactnessMap exactness(CacheState& state, bool cachePhases, std::uint64_t turn) {
-  extendContextSums(state);
-  for (LayerGroup& group : state.groups) extendSums(*group.map, group.idSums, group.phasedSums);
+  extendSums(state);
   std::vector<Verdicts> groups(state.groups.size());
   std::vector<RowTarget> exact = allRows(state);  // so far
   ExactnessMap out;
@@ -112,10 +111,9 @@ ExactnessMap exactness(CacheState& state, bool cachePhases, std::uint64_t turn) 
 }
 
 void refreshProvenance(CacheState& state, bool cachePhases, std::uint64_t turn) {
-  extendContextSums(state);
+  extendSums(state);
   const std::vector<RowTarget> rows = allRows(state);
   for (LayerGroup& group : state.groups) {
-    extendSums(*group.map, group.idSums, group.phasedSums);
     const std::vector<Provenance> today =
         provenances(state, group, rows, groupPass(state.context, group, rows, cachePhases, LeftRows::Present), turn);
     std::vector<Provenance> column(group.provenance.begin(), group.provenance.end());

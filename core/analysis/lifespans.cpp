@@ -40,6 +40,7 @@ CacheState whole(const CacheState& state) {
     group.map = map;
     group.evicted = {};
     group.absent = 0;
+    group.idSums = group.phasedSums = {};
   }
   return all;
 }

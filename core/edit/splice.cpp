@@ -11,7 +11,7 @@ namespace {
 /// A context-ordered column after the plan: survivors are copied in runs, new rows come from `fresh(i)`.
 template <class T, class Fresh>
 Column<T> spliceColumn(const Column<T>& before, const EditPlan& plan, Fresh fresh) {
-  if (plan.appendsOnly()) {
+  if (plan.removed.empty() && plan.rows.size() == at(plan.adds)) {  // what layers evict stays in the context
     Column<T> column = before;
     for (std::size_t i = 0; i < plan.rows.size(); ++i) column.push_back(fresh(i));
     return column;
@@ -85,12 +85,14 @@ class Splicer {
     LayerGroup group = old;
     const bool ragged = !m_before.whole(*old.map) || !evicted(layer).empty();
     const bool appends = m_plan.appendsOnly();
-    std::size_t kept = !ragged ? untouched() + 1 : appends ? old.map->size() + 1 : 0;
+    const std::size_t kept = !ragged ? untouched() + 1 : appends ? old.map->size() + 1 : 0;
+    const bool leavesOnly = ragged && !appends && m_plan.removed.empty() && m_plan.rows.empty();
     if (!ragged) group.map = spliceWhole(layer);
     else if (appends) group.map = appendRagged(layer);
-    else if (m_plan.removed.empty() && m_plan.rows.empty()) group.map = evictOnly(layer, group, kept);
+    else if (leavesOnly) evictOnly(layer, group);
     else group.map = spliceRagged(layer, group);
     if (group.all) group.all = withoutEvicted(layer, *group.all);
+    if (leavesOnly) return group;
     group.idSums = old.idSums.prefix(kept);
     group.phasedSums = old.phasedSums.prefix(kept);
     return group;
@@ -141,9 +143,8 @@ class Splicer {
     return map;
   }
 
-  /// The usual work of policies: a few rows leave and nothing else changes. `kept`: number of prefix sums that stay
-  /// valid.
-  std::shared_ptr<const ResidencyView> evictOnly(CacheLayer layer, LayerGroup& group, std::size_t& kept) {
+  /// The usual work of policies: a few rows leave and nothing else changes.
+  void evictOnly(CacheLayer layer, LayerGroup& group) {
     const ResidencyView& old = m_before.map(layer);
     const std::vector<LedgerId> out = evicted(layer);
     auto map = std::make_shared<ResidencyView>();
@@ -157,10 +158,33 @@ class Splicer {
     }
     map->ledger = without(old.ledger, leaving);
     map->slotOf = without(old.slotOf, leaving);
-    map->phases = m_rules.position == PositionMode::Cache ? ramp(m_out.state.ramp, map->ledger.size())
-                                                          : without(old.phases, leaving);
-    if (!leaving.empty()) kept = leaving.front() + 1;
-    return map;
+    const bool ramps = m_rules.position == PositionMode::Cache;
+    map->phases = ramps ? ramp(m_out.state.ramp, map->ledger.size()) : without(old.phases, leaving);
+    group.map = std::move(map);
+    group.idSums = sumsWithout(group.idSums, leaving, old.size());
+    if (!ramps) group.phasedSums = sumsWithout(group.phasedSums, leaving, old.size());
+    else if (!leaving.empty()) group.phasedSums = group.phasedSums.prefix(leaving.front() + 1);
+  }
+
+  /// Prefix sums over the rows that stay: the words of those that leave are taken out of all sums behind them. Of sums
+  /// that are shorter than the map, those before the first that leaves.
+  static Column<std::uint64_t> sumsWithout(const Column<std::uint64_t>& sums, const std::vector<std::size_t>& leaving,
+                                           std::size_t rows) {
+    if (leaving.empty()) return sums;
+    if (sums.size() != rows + 1) return sums.prefix(leaving.front() + 1);
+    return Column<std::uint64_t>::make(rows + 1 - leaving.size(), [&](std::uint64_t* out) {
+      std::uint64_t gone = 0;
+      const auto copy = [&](std::size_t from, std::size_t end) {
+        for (; from < end; ++from) *out++ = sums[from] - gone;
+      };
+      std::size_t from = 0;
+      for (const std::size_t i : leaving) {
+        copy(from, i + 1);
+        gone += sums[i + 1] - sums[i];
+        from = i + 2;  // the sum with the row is now the one without it
+      }
+      copy(from, rows + 1);
+    });
   }
 
   /// All rows of a layer that holds some beside its map, from which these have left.

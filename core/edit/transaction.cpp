@@ -12,6 +12,7 @@
 #include "core/edit/recompute.h"
 #include "core/layout/ring_report.h"
 #include "core/state/cache_store.h"
+#include "core/state/provenance.h"
 
 namespace kvlab {
 namespace {
@@ -223,6 +224,7 @@ Status Transaction::compute(Work& work, const Progress& progress) {
       if (together || again || i >= work.inserted()) positions.push_back(position);
     }
     std::sort(positions.begin(), positions.end());
+    if (!positions.empty()) extendSums(work.state);
     RowsJob job = jobOver(work.state, work.rules);
     job.wanted = work.rules.wanted | Wanted{.logits = true};
     job.wanted.surprise = job.wanted.surprise && work.plan.appendsOnly();

@@ -160,8 +160,12 @@ bool LayoutSet::inPlace() const {
 
 std::vector<LayerPool> LayoutSet::pools(const std::vector<kernels::RowFormat>& formats) const {
   std::vector<LayerPool> out;
-  for (const CacheLayer layer : layers())
-    out.push_back({formats[at(layer)], layout(layer).poolSlots(demand(layer)), layout(layer).makeSlots(demand(layer))});
+  for (const CacheLayer layer : layers()) {
+    LayerDemand whole = demand(layer);
+    whole.rows = 0;
+    out.push_back({formats[at(layer)], layout(layer).poolSlots(demand(layer)), layout(layer).makeSlots(demand(layer)),
+                   layout(layer).poolSlots(whole)});
+  }
   return out;
 }
 

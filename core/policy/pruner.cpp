@@ -47,7 +47,7 @@ class Decision {
         m_layers(input.state.cacheLayers()),
         m_heads(headsOf(input.transformer.model().config(), m_layers)),
         m_next(*input.state.policy),
-        m_pins(input.state.ledger.size()) {}
+        m_pins(input.state.ledger.pins() ? input.state.ledger.size() : 0) {}
 
   Result<Pruned> run() {
     const auto start = std::chrono::steady_clock::now();
@@ -171,7 +171,9 @@ class Decision {
           (n == 1 ? " row has" : " rows have") + " no score and leave first";
   }
 
+  /// [resident rows], or empty if no token is pinned.
   std::vector<bool> pinnedRows(const ResidencyView& map) {
+    if (m_pins.empty()) return {};
     std::vector<bool> out(map.resident());
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = pinned(map.ledger[at(map.first) + i]);
     return out;
@@ -186,6 +188,7 @@ class Decision {
 
   /// Number of pinned rows between the bands that exceed the budget.
   static std::int32_t pinnedBeyond(const std::vector<bool>& pinned, const Bands& bands) {
+    if (pinned.empty()) return 0;
     const auto rows = static_cast<std::int32_t>(pinned.size());
     std::int32_t held = 0;
     for (std::int32_t i = std::min(bands.sinks, rows); i < rows - bands.window; ++i) held += pinned[at(i)];
@@ -214,9 +217,12 @@ class Decision {
 
   /// One score per resident row. The policy gets the outer bands as they are.
   Result<std::vector<float>> scoresOf(CacheLayer layer, const Bands& bands) {
-    PolicySpec spec = m_next.specs[at(layer)];
-    spec.sinks = bands.sinks;
-    spec.window = bands.window;
+    const PolicySpec& given = m_next.specs[at(layer)];
+    const bool asGiven = given.sinks == bands.sinks && given.window == bands.window;
+    PolicySpec fitted = asGiven ? PolicySpec{} : given;
+    fitted.sinks = bands.sinks;
+    fitted.window = bands.window;
+    const PolicySpec& spec = asGiven ? given : fitted;
     const ResidencyView& map = m_in.state.map(layer);
     const LayerPolicyState& own = m_next.layers[at(layer)];
     LayerRows rows{.layer = layer,
@@ -334,9 +340,10 @@ class Decision {
                       first = at(m_layers.partOf(layer)), rows = map.resident();
     std::vector<float> out(heads * rows, std::numeric_limits<float>::quiet_NaN());
     if (m_in.state.gateScores.empty()) return out;
-    const Column<float>& all = m_in.state.gateScores[at(m_layers.layerOf(layer))];
+    const std::span<const float> all = m_in.state.gateScores[at(m_layers.layerOf(layer))].span();
+    const std::span<const LedgerId> ids = map.ledger.span().subspan(at(map.first));
     for (std::size_t i = 0; i < rows; ++i) {
-      const std::size_t from = at(map.ledger[at(map.first) + i].value()) * stride + first;
+      const std::size_t from = at(ids[i].value()) * stride + first;
       for (std::size_t head = 0; head < heads && from + heads <= all.size(); ++head)
         out[head * rows + i] = all[from + head];
     }
@@ -362,7 +369,7 @@ class Decision {
   CacheHeads m_heads;
   PolicyState m_next;
   enum class Pin : std::uint8_t { Unknown, No, Yes };
-  std::vector<Pin> m_pins;  // [ledger] as far as they were asked for
+  std::vector<Pin> m_pins;  // [ledger] as far as they were asked for; empty if no token is pinned
 };
 
 }  // namespace

@@ -28,6 +28,20 @@ std::int32_t totalOf(const PolicySpec& spec, Layer layer, int layers, std::int32
   return static_cast<std::int32_t>(std::clamp(rows, 1.0, double(kAll)));
 }
 
+float ranked(float score) { return std::isnan(score) ? -std::numeric_limits<float>::infinity() : score; }
+
+/// The row that leaves where one does: of the lowest scores in [begin, end) the last.
+std::int32_t worstOf(std::span<const float> scores, std::int32_t begin, std::int32_t end) {
+  std::int32_t worst = begin;
+  float least = ranked(scores[at(begin)]);
+  for (std::int32_t i = begin + 1; i < end; ++i) {
+    const float score = ranked(scores[at(i)]);
+    worst = score <= least ? i : worst;
+    least = std::min(least, score);
+  }
+  return worst;
+}
+
 }  // namespace
 
 std::vector<double> pyramidRows(double rows, double mean, double window, double beta, int layers) {
@@ -69,8 +83,7 @@ std::vector<std::int32_t> headBudgets(const std::vector<std::vector<float>>& sco
   std::int64_t left = std::int64_t{budget} * static_cast<std::int64_t>(scores.size());
   for (std::size_t head = 0; head < scores.size(); ++head) {
     std::vector<float> sorted = scores[head];
-    for (float& one : sorted)
-      if (std::isnan(one)) one = -std::numeric_limits<float>::infinity();
+    for (float& one : sorted) one = ranked(one);
     std::sort(sorted.begin(), sorted.end(), std::greater<>());
     const std::size_t kept = std::min(at(own), sorted.size());
     out.push_back(static_cast<std::int32_t>(kept));
@@ -101,31 +114,31 @@ std::vector<std::int32_t> headBudgets(const std::vector<std::vector<float>>& sco
 
 bool meansReceived(const PolicySpec& spec) { return spec.name == "h2o" && spec.preset == "kvpress"; }
 
-std::vector<float> perRow(std::span<const float> scores, std::size_t rows, HeadRule rule) {
+std::vector<float> perRow(std::vector<float> scores, std::size_t rows, HeadRule rule) {
   if (rows == 0) return {};
-  std::vector<float> out(scores.begin(), scores.begin() + static_cast<std::ptrdiff_t>(rows));
   const std::size_t lists = scores.size() / rows;
   for (std::size_t list = 1; list < lists; ++list)
     for (std::size_t row = 0; row < rows; ++row) {
       const float one = scores[list * rows + row];
-      out[row] = rule == HeadRule::Max || rule == HeadRule::Each ? std::max(out[row], one) : out[row] + one;
+      float& all = scores[row];
+      all = rule == HeadRule::Max || rule == HeadRule::Each ? std::max(all, one) : all + one;
     }
+  scores.resize(rows);
   if (rule == HeadRule::Mean)
-    for (float& one : out) one /= static_cast<float>(lists);
-  return out;
+    for (float& one : scores) one /= static_cast<float>(lists);
+  return scores;
 }
 
 std::vector<std::int32_t> losers(std::span<const float> scores, const Bands& bands, std::optional<double> threshold,
                                  const std::vector<bool>& pinned) {
   const auto rows = static_cast<std::int32_t>(scores.size());
   const std::int32_t begin = std::min(bands.sinks, rows), end = std::max(begin, rows - bands.window);
-  const auto scoreOf = [&](std::int32_t i) {
-    const float score = scores[static_cast<std::size_t>(i)];
-    return std::isnan(score) ? -std::numeric_limits<float>::infinity() : score;
-  };
+  const auto scoreOf = [&](std::int32_t i) { return ranked(scores[static_cast<std::size_t>(i)]); };
+  if (pinned.empty() && !threshold && end - begin == std::max(0, bands.budget) + 1)
+    return {worstOf(scores, begin, end)};
   std::vector<std::int32_t> candidates;
   for (std::int32_t i = begin; i < end; ++i)
-    if (!pinned[static_cast<std::size_t>(i)]) candidates.push_back(i);
+    if (pinned.empty() || !pinned[static_cast<std::size_t>(i)]) candidates.push_back(i);
   const std::int32_t held = end - begin - static_cast<std::int32_t>(candidates.size());
   const std::int32_t stay = std::max(0, bands.budget - held);
   std::vector<std::int32_t> out;
@@ -133,9 +146,7 @@ std::vector<std::int32_t> losers(std::span<const float> scores, const Bands& ban
     const auto better = [&](std::int32_t a, std::int32_t b) {
       return scoreOf(a) != scoreOf(b) ? scoreOf(a) > scoreOf(b) : a < b;
     };
-    const auto first = candidates.begin() + stay;  // first candidate that leaves
-    if (candidates.end() - first == 1) std::iter_swap(std::ranges::max_element(candidates, better), first);
-    else std::nth_element(candidates.begin(), first, candidates.end(), better);
+    std::nth_element(candidates.begin(), candidates.begin() + stay, candidates.end(), better);
     out.assign(candidates.begin() + stay, candidates.end());
     candidates.resize(static_cast<std::size_t>(stay));
   }

@@ -42,11 +42,11 @@ std::vector<std::int32_t> headBudgets(const std::vector<std::vector<float>>& sco
 bool meansReceived(const PolicySpec& spec);
 
 /// Combines scores [lists, rows] into one score per row. [rows]
-std::vector<float> perRow(std::span<const float> scores, std::size_t rows, HeadRule rule);
+std::vector<float> perRow(std::vector<float> scores, std::size_t rows, HeadRule rule);
 
 /// Rows that leave, ascending. Candidates lie between sinks and window and are not pinned. As many candidates with the
 /// lowest scores leave as exceed the budget, which pinned rows use up too, and also all candidates below the threshold.
-/// Among equal scores the later row leaves. NaN ranks lowest.
+/// Among equal scores the later row leaves. NaN ranks lowest. pinned: [rows], or empty if no row is.
 std::vector<std::int32_t> losers(std::span<const float> scores, const Bands& bands, std::optional<double> threshold,
                                  const std::vector<bool>& pinned);
 

@@ -7,6 +7,7 @@
 #include "core/session/edit_words.h"
 #include "core/session/storage.h"
 #include "core/state/commit.h"
+#include "core/state/provenance.h"
 #include "core/state/state_bytes.h"
 
 namespace kvlab {
@@ -58,7 +59,7 @@ void thinOlder(const Timeline& timeline, const SessionParts& parts) {
 }  // namespace
 
 std::shared_ptr<const Anchor> takeAnchor(const SessionParts& parts, const CacheState& state) {
-  Anchor out{state, parts.manifest, rowsIn(parts, state)};
+  Anchor out{withoutSums(state), parts.manifest, rowsIn(parts, state)};
   for (const auto& rows : out.rows) out.bytes += std::ssize(rows);
   return std::make_shared<const Anchor>(std::move(out));
 }
@@ -116,7 +117,7 @@ void History::commit(Commit commit, SessionParts& parts) {
   const std::int64_t rows = commit.state.ledger.nextId().value() - m_state.ledger.nextId().value();
   entry.work = m_timeline.current().work + 1 + std::max<std::int64_t>(0, rows);
   entry.left = std::move(commit.left);
-  auto kept = std::make_unique<Timeline::Kept>(Timeline::Kept{.state = commit.state});
+  auto kept = std::make_unique<Timeline::Kept>(Timeline::Kept{.state = withoutSums(commit.state)});
   kept->apart = commit.stored || parts.layouts.inPlace();
   if (!kept->apart) {
     kept->added = std::move(commit.added);
@@ -126,8 +127,9 @@ void History::commit(Commit commit, SessionParts& parts) {
     kept->storedBefore = commit.stored;
     kept->stored = storedAs(parts);
   }
-  const bool asks = canAskAgain(parts, m_state);
-  kept->bytes = bytesBeside(asks ? thin(m_state) : m_state, commit.state) + freedBytes(kept->freed, parts.store);
+  const CacheState older = withoutSums(m_state);
+  kept->bytes = bytesBeside(canAskAgain(parts, m_state) ? thin(older) : older, kept->state) +
+      freedBytes(kept->freed, parts.store);
   const Records records = logged() && !m_replaying ? recordsOf(entry.tick) : Records();
   m_timeline.roomForOne();
   // From here to the next state nothing fails.

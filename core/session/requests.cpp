@@ -80,7 +80,7 @@ Status pin(Session& session, LedgerId id, bool on) {
                         "ledger ids run from 0 to " + std::to_string(static_cast<int>(ledger.size()) - 1), "ledger",
                         id.value());
     if (on) KV_TRY(session.state().kind->pinnable(session.state(), id));
-    ledger.change(id).pinned = on;
+    ledger.pin(id, on);
     return commit;
   });
 }

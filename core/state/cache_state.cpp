@@ -67,6 +67,7 @@ ResidencyView& ownMap(CacheState& state, CacheLayer layer) {
   ResidencyView& own = *map;
   LayerGroup group = state.group(layer);
   group.map = std::move(map);
+  group.idSums = group.phasedSums = {};  // the caller changes the rows that they add up
   std::int32_t& number = state.groupOf[at(layer)];
   if (std::ranges::count(state.groupOf, number) > 1) {
     number = static_cast<std::int32_t>(state.groups.size());

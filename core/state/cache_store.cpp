@@ -19,7 +19,7 @@ Result<CacheStore> CacheStore::create(kernels::Backend& backend, std::vector<Lay
   CacheStore store;
   store.m_backend = &backend;
   for (LayerPool& layer : layers) {
-    RowPool pool = KV_TRY(RowPool::create(backend, layer.format, layer.slots));
+    RowPool pool = KV_TRY(RowPool::create(backend, layer.format, layer.slots, layer.most));
     store.add(std::move(pool), std::move(layer));
   }
   return store;

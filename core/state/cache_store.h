@@ -24,6 +24,7 @@ struct LayerPool {
   kernels::RowFormat format;
   std::int32_t slots = 0;
   std::unique_ptr<SlotAllocator> allocator;
+  std::int32_t most = 0;  // slots that the pool may come to have
 };
 
 class CacheStore {
@@ -81,7 +82,7 @@ class CacheStore {
   /// Makes every value in slots that hold no row not-a-number, so that no pass reads one without a trace: in some slots
   /// that were never taken, and with `freed` in all that were given back.
   void poison(bool freed);
-  /// A pool of another size for a layer whose slots have an end; rows stay in their slots. Errors: out_of_memory.
+  /// Another size of the pool of a layer whose slots have an end; rows stay in their slots. Errors: out_of_memory.
   Status resize(CacheLayer layer, std::int32_t slots);
 
  private:

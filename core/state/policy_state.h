@@ -3,8 +3,10 @@
 // keeps the map whose rows its values belong to. Edits do not touch the statistics; readers align them with the present
 // map. Values; engine thread.
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/api/policy_audit.h"
@@ -22,16 +24,24 @@ struct RowValues {
 /// Aligns the lists with another map of the same context, [lists, map.size()]. Rows without a value get `unknown`.
 inline std::vector<float> alignedWith(const ResidencyView& map, const RowValues& from, int lists, float unknown) {
   const std::size_t rows = map.size(), count = at(lists);
+  if (from.map.get() == &map && from.values.size() == count * rows) return from.values;
   std::vector<float> out(count * rows, unknown);
   if (!from.map || from.values.size() != count * from.map->size()) return out;
-  // Both maps are in context order: equal prefixes line up, and one walk matches the rest.
-  const Column<LedgerId>& old = from.map->ledger;
-  for (std::size_t i = 0, j = 0; i < rows && j < old.size(); ++i) {
-    std::size_t found = j;
-    while (found < old.size() && old[found] != map.ledger[i]) ++found;
-    if (found == old.size()) continue;
-    j = found + 1;
-    for (std::size_t list = 0; list < count; ++list) out[list * rows + i] = from.values[list * old.size() + found];
+  // Both maps are in context order: one walk finds the runs of rows that they have in common.
+  const std::span<const LedgerId> now = map.ledger.span(), old = from.map->ledger.span();
+  for (std::size_t i = 0, j = 0; i < rows && j < old.size();) {
+    const auto found = std::find(old.begin() + static_cast<std::ptrdiff_t>(j), old.end(), now[i]);
+    if (found == old.end()) {
+      ++i;
+      continue;
+    }
+    const auto end = std::mismatch(found, old.end(), now.begin() + static_cast<std::ptrdiff_t>(i), now.end()).first;
+    const auto run = static_cast<std::size_t>(end - found);
+    j = static_cast<std::size_t>(found - old.begin());
+    for (std::size_t list = 0; list < count; ++list)
+      std::copy_n(&from.values[list * old.size() + j], run, &out[list * rows + i]);
+    i += run;
+    j += run;
   }
   return out;
 }

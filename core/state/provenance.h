@@ -45,6 +45,20 @@ inline void extendContextSums(CacheState& state) {
   extendSums(state.contextSums, state.context.size(), [&](std::size_t i) { return idWord(state.context[i]); });
 }
 
+/// All prefix sums of the state, so that the passes after this one begin where it ends.
+inline void extendSums(CacheState& state) {
+  extendContextSums(state);
+  for (LayerGroup& group : state.groups) extendSums(*group.map, group.idSums, group.phasedSums);
+}
+
+/// A copy to keep. Passes make its sums again.
+inline CacheState withoutSums(const CacheState& state) {
+  CacheState out = state;
+  out.contextSums = {};
+  for (LayerGroup& group : out.groups) group.idSums = group.phasedSums = {};
+  return out;
+}
+
 /// First index of the map that a query at `phase` attends to through a sliding window (0 = all). A query attends to
 /// `window` phases, including its own, as in Mistral's mask.
 inline std::int32_t windowBegin(const ResidencyView& map, std::int32_t phase, int window) {

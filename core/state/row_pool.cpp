@@ -29,9 +29,10 @@ Conversions conversionsOf(const kernels::TensorStats& stats, std::int64_t values
           stats.scaleMax};
 }
 
-Result<RowPool> RowPool::create(kernels::Backend& backend, const kernels::RowFormat& format, std::int32_t slots) {
+Result<RowPool> RowPool::create(kernels::Backend& backend, const kernels::RowFormat& format, std::int32_t slots,
+                                std::int32_t most) {
   RowPool pool(backend, format, slots);
-  KV_TRY(pool.reserve());
+  KV_TRY(pool.reserve(most));
   return pool;
 }
 
@@ -47,12 +48,14 @@ Result<RowPool> RowPool::like(kernels::Backend& backend, const RowPool& other, s
 }
 
 /// Takes the memory that the pool lacks.
-Status RowPool::reserve() {
+Status RowPool::reserve(std::int32_t most) {
   const bool scaled = kernels::dtypeHasScale(m_format.k) || kernels::dtypeHasScale(m_format.v);
   const kernels::WriteRowsStats none;
-  if ((data() || m_records.allocate(*m_backend, m_stride * m_slots)) &&
-      (!scaled || m_stats.assign(*m_backend, std::span(&none, 1))))
-    return ok();
+  const bool roomy = !data() && most > m_slots && m_backend->onHost();
+  bool there = data() || m_records.allocate(*m_backend, m_stride * (roomy ? most : m_slots));
+  if (there && roomy && !m_records.resize(m_stride * m_slots, 0))  // memory without pages
+    there = m_records.allocate(*m_backend, m_stride * m_slots);
+  if (there && (!scaled || m_stats.assign(*m_backend, std::span(&none, 1)))) return ok();
   return backendStatus(*m_backend, "reserving a pool of " + std::to_string(m_slots) + " rows");
 }
 
@@ -125,6 +128,10 @@ void RowPool::zero(std::span<const std::int32_t> slots) {
 }
 
 Status RowPool::resize(std::int32_t slots, std::int32_t kept) {
+  if (m_records.resize(m_stride * slots, m_stride * kept)) {
+    m_slots = slots;
+    return ok();
+  }
   kernels::Array<std::uint8_t> records;
   const std::string what = "reserving a pool of " + std::to_string(slots) + " rows";
   if (!records.allocate(*m_backend, m_stride * slots)) return backendStatus(*m_backend, what);

@@ -33,7 +33,9 @@ struct CountedRows {
 class RowPool {
  public:
   RowPool() = default;
-  static Result<RowPool> create(kernels::Backend& backend, const kernels::RowFormat& format, std::int32_t slots);
+  /// most: slots that it may come to have. In host memory addresses cost nothing, and it grows in them to so many.
+  static Result<RowPool> create(kernels::Backend& backend, const kernels::RowFormat& format, std::int32_t slots,
+                                std::int32_t most = 0);
   /// A pool of the same size with the rows that `other` has in these slots. The pools share their pages until one of
   /// them writes; where the back ends cannot share, the rows are copied. Errors: out_of_memory.
   static Result<RowPool> like(kernels::Backend& backend, const RowPool& other, std::span<const Slot> rows);
@@ -66,7 +68,8 @@ class RowPool {
   /// Copies whole records in list order; `from` may be this pool.
   void move(const RowPool& from, std::span<const kernels::RowMove> moves);
   void zero(std::span<const std::int32_t> slots);
-  /// Other memory of so many slots, with the first `kept` records. Errors: out_of_memory, and the pool is as it was.
+  /// So many slots, with the first `kept` records: in the same memory where that is large enough, which leaves shared
+  /// pages shared, else in other memory. Errors: out_of_memory, and the pool is as it was.
   Status resize(std::int32_t slots, std::int32_t kept);
   /// Copies whole records between pool and host memory, [slots, stride] bytes.
   void readRecords(std::span<const Slot> slots, std::uint8_t* out) const;
@@ -76,7 +79,7 @@ class RowPool {
   RowPool(kernels::Backend& backend, const kernels::RowFormat& format, std::int32_t slots)
       : m_backend(&backend), m_format(format), m_stride(kernels::rowLayout(format).stride), m_slots(slots) {}
   const kernels::OpTable& ops() const { return m_backend->ops(); }
-  Status reserve();
+  Status reserve(std::int32_t most = 0);
 
   kernels::Backend* m_backend = nullptr;
   kernels::Array<std::uint8_t> m_records;

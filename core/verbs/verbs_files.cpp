@@ -48,8 +48,8 @@ std::span<const Verb> fileVerbs() {
   static const Verb kVerbs[] = {
       {verb::measures("saveCache",
                       {arg::writes("path"), arg::text("form", {"native", "hf_tuple", "hf_dynamic"}).orElse("native")},
-                      "Writes the cache to a file: native, hf_tuple or hf_dynamic. native holds the state but for what "
-                      "policies observed. kvlab_cache.py turns hf_tuple and hf_dynamic into live caches.",
+                      "Writes the cache to a file: native, hf_tuple or hf_dynamic. native holds the whole state, with "
+                      "what policies observed. kvlab_cache.py turns hf_tuple and hf_dynamic into live caches.",
                       "SavedCache"),
        save},
       {verb::commits(

@@ -23,6 +23,14 @@ class Array {
     m_data.reset();
     return own(backend, backend.share(*other.backend(), other.data()), other.size());
   }
+  /// Room for `count` values in the same place, the first `kept` as they were; false, and nothing has changed, where
+  /// that cannot be.
+  bool resize(int64_t count, int64_t kept) {
+    constexpr auto kEach = static_cast<int64_t>(sizeof(T));
+    if (!m_data || !backend()->resize(data(), count * kEach, kept * kEach)) return false;
+    m_size = count;
+    return true;
+  }
   /// The same as allocate(), filled with the host's values.
   bool assign(Backend& backend, std::span<const T> values) {
     if (!allocate(backend, static_cast<int64_t>(values.size()))) return false;

@@ -71,6 +71,9 @@ class Backend {
   /// Memory with the bytes of `memory`, which `from` has allocated. Both read the same pages until one of the two back
   /// ends writes a page. Null, and no failure, where these back ends or the system cannot share.
   virtual void* share(Backend& /*from*/, void* /*memory*/) { return nullptr; }
+  /// So many bytes in the same place, the first `kept` of them as they were, in the pages that they share. False, and
+  /// nothing has changed, where that cannot be; then other memory serves.
+  virtual bool resize(void* /*memory*/, int64_t /*bytes*/, int64_t /*kept*/) { return false; }
   /// The bytes of the memory's pages that are in use; none if it has no pages of its own, or if that is unknown.
   virtual std::optional<PageUse> pages(void* /*memory*/) const { return std::nullopt; }
   /// Another back end that computes on the same threads of the processor, with memory and an arena of its own; the two

@@ -60,6 +60,10 @@ class CpuBackend : public Backend {
     ++m_allocations;
     return keep(pages->second->copy(other->m_file));
   }
+  bool resize(void* memory, int64_t bytes, int64_t kept) override {
+    const auto pages = m_pages.find(memory);
+    return pages != m_pages.end() && pages->second->resize(static_cast<size_t>(bytes), static_cast<size_t>(kept));
+  }
   std::optional<PageUse> pages(void* memory) const override {
     const auto pages = m_pages.find(memory);
     return pages == m_pages.end() ? std::nullopt : pages->second->use();

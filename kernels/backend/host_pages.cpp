@@ -58,8 +58,23 @@ int64_t PageFile::take(size_t bytes) {
 struct HostPages::Group {
   Group(std::shared_ptr<PageFile> pages, int64_t from, size_t size)
       : file(std::move(pages)), begin(from), bytes(static_cast<int64_t>(size)) {}
-  ~Group() {
-    if (file->ours()) fallocate(file->descriptor(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, begin, bytes);
+  ~Group() { drop(0); }
+  /// Frees the pages from here on, which no piece of memory reads any more.
+  void drop(size_t from) const {
+    const auto skipped = static_cast<int64_t>(from);
+    if (file->ours() && skipped < bytes)
+      fallocate(file->descriptor(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, begin + skipped, bytes - skipped);
+  }
+  /// Calls visit(number of the page) for each page that it has among the first bytes.
+  template <class Visit>
+  void eachPage(int64_t most, Visit visit) const {
+    const int64_t end = begin + most, page = static_cast<int64_t>(pageSize());
+    for (int64_t at = begin; at < end;) {
+      const int64_t data = lseek(file->descriptor(), at, SEEK_DATA);
+      if (data < 0 || data >= end) break;
+      at = std::min<int64_t>(end, lseek(file->descriptor(), data, SEEK_HOLE));
+      for (int64_t i = data; i < at; i += page) visit(static_cast<size_t>((i - begin) / page));
+    }
   }
 
   std::shared_ptr<PageFile> file;
@@ -86,9 +101,31 @@ std::unique_ptr<HostPages> HostPages::copy(const std::shared_ptr<PageFile>& file
   if (!file->ours()) return nullptr;
   const std::optional<std::vector<bool>> own = written();
   if (!own || !hand(*own, file)) return nullptr;
-  std::unique_ptr<HostPages> out = reserve(m_bytes, false);  // a page that it writes should cost a small page
-  if (out && m_group && !out->map(m_group, m_mapped)) return nullptr;
+  std::unique_ptr<HostPages> out = reserve(m_room, false);  // a page that it writes should cost a small page
+  if (!out || (m_group && !out->map(m_group, m_mapped))) return nullptr;
+  out->m_bytes = m_bytes;
   return out;
+}
+
+bool HostPages::resize(size_t bytes, size_t kept) {
+  const size_t size = wholePages(bytes), from = std::min({wholePages(kept), m_bytes, size});
+  if (size > m_room || !leaveGroup(from)) return false;
+  if (from < m_bytes) madvise(m_data + from, m_bytes - from, MADV_DONTNEED);
+  m_bytes = size;
+  return true;
+}
+
+/// Puts pages of zeros in place of those that the group stands behind from here on.
+bool HostPages::leaveGroup(size_t from) {
+  if (from >= m_mapped) return true;
+  constexpr int kHow = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
+  void* at = mmap(m_data + from, m_mapped - from, PROT_READ | PROT_WRITE, kHow, -1, 0);
+  if (at == MAP_FAILED) return false;
+  madvise(at, m_mapped - from, MADV_NOHUGEPAGE);  // advice: refusal changes nothing
+  m_mapped = from;
+  if (m_group.use_count() == 1) m_group->drop(from);
+  if (from == 0) m_group = nullptr;
+  return true;
 }
 
 /// Gives the pages that only this memory has to its group: to the old one where nobody else is in it, else to a new
@@ -97,12 +134,14 @@ bool HostPages::hand(const std::vector<bool>& written, const std::shared_ptr<Pag
   if (std::find(written.begin(), written.end(), true) == written.end()) return true;
   const bool alone = m_group && m_group.use_count() == 1;
   std::shared_ptr<Group> group = m_group;
-  if (!alone) {
-    const int64_t begin = file->take(m_bytes);
+  if (alone) {
+    group->drop(m_mapped);  // members that have gone may have had more pages
+  } else {
+    const int64_t begin = file->take(m_room);
     if (begin < 0) return false;
-    group = std::make_shared<Group>(file, begin, m_bytes);
+    group = std::make_shared<Group>(file, begin, m_room);
   }
-  const std::vector<bool> inGroup = m_group ? filed() : std::vector<bool>(written.size());
+  const std::vector<bool> inGroup = filed();
   const size_t page = pageSize();
   const auto goes = [&](size_t i) {
     if (alone && !written[i]) return false;
@@ -152,33 +191,26 @@ std::optional<std::vector<bool>> HostPages::written() const {
 /// For each page, whether the group holds it.
 std::vector<bool> HostPages::filed() const {
   std::vector<bool> out(m_bytes / pageSize());
-  const int file = m_group->file->descriptor();
-  const int64_t end = m_group->begin + static_cast<int64_t>(m_mapped), page = static_cast<int64_t>(pageSize());
-  for (int64_t at = m_group->begin; at < end;) {
-    const int64_t data = lseek(file, at, SEEK_DATA);
-    if (data < 0 || data >= end) break;
-    at = std::min<int64_t>(end, lseek(file, data, SEEK_HOLE));
-    for (int64_t i = data; i < at; i += page) out[static_cast<size_t>((i - m_group->begin) / page)] = true;
-  }
+  if (m_group) m_group->eachPage(static_cast<int64_t>(m_mapped), [&](size_t page) { out[page] = true; });
   return out;
 }
 
 std::optional<PageUse> HostPages::use() const {
   const std::optional<std::vector<bool>> own = written();
   if (!own) return std::nullopt;
-  const std::vector<bool> inGroup = m_group ? filed() : std::vector<bool>(own->size());
+  const std::vector<bool> inGroup = filed();
   const auto page = static_cast<int64_t>(pageSize());
   PageUse out;
+  int64_t filedBytes = 0;
   for (size_t i = 0; i < own->size(); ++i) {
     out.own += (*own)[i] ? page : 0;
     out.shared += inGroup[i] && !(*own)[i] ? page : 0;
-    out.groupBytes += inGroup[i] ? page : 0;
+    filedBytes += inGroup[i] ? page : 0;
   }
-  if (m_group && m_group.use_count() > 1) {
-    out.group = m_group.get();
-    return out;
-  }
-  return PageUse{out.own + out.groupBytes, 0, nullptr, 0};
+  if (!m_group || m_group.use_count() == 1) return PageUse{out.own + filedBytes, 0, nullptr, 0};
+  out.group = m_group.get();
+  m_group->eachPage(m_group->bytes, [&](size_t) { out.groupBytes += page; });
+  return out;
 }
 
 }  // namespace kvlab::kernels

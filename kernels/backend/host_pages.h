@@ -54,25 +54,29 @@ class HostPages {
   /// The same bytes on copy. Pages that only this memory has go to `file` first. Null where the system cannot, and in a
   /// process that was forked.
   std::unique_ptr<HostPages> copy(const std::shared_ptr<PageFile>& file);
+  /// So many bytes in the same place. The first `kept` stay, in the pages that they are in, shared ones too; the pages
+  /// behind them go back to the system. False, and nothing has changed, where the memory was reserved smaller.
+  bool resize(size_t bytes, size_t kept);
   /// None where the system does not tell.
   std::optional<PageUse> use() const;
 
  private:
   struct Group;
 
-  HostPages(void* start, size_t whole, std::byte* data, size_t bytes)
-      : m_start(start), m_whole(whole), m_data(data), m_bytes(bytes) {}
+  HostPages(void* start, size_t whole, std::byte* data, size_t room)
+      : m_start(start), m_whole(whole), m_data(data), m_room(room), m_bytes(room) {}
   std::optional<std::vector<bool>> written() const;
   std::vector<bool> filed() const;
   bool hand(const std::vector<bool>& written, const std::shared_ptr<PageFile>& file);
   bool map(std::shared_ptr<Group> group, size_t bytes);
+  bool leaveGroup(size_t from);
 
   void* m_start;
   size_t m_whole;
   std::byte* m_data;
-  size_t m_bytes;                  // whole pages
+  size_t m_room, m_bytes;          // whole pages: reserved, and in use
   std::shared_ptr<Group> m_group;  // null: all pages are its own
-  size_t m_mapped = 0;             // bytes from the front that the group stands behind
+  size_t m_mapped = 0;             // bytes from the front that the group stands behind, other members may have more
 };
 
 }  // namespace kvlab::kernels

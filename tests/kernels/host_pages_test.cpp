@@ -109,6 +109,34 @@ class HostPagesTest : public QObject {
     QCOMPARE(bytesOf(third), written);
   }
 
+  /// Memory of another size shares the pages that it kept, and those behind them are zeros, whoever had what there.
+  void sizesChangeInPlace() {
+    constexpr int64_t kKept = 200;
+    QVERIFY(m_second.share(*m_other, m_first));
+    uint8_t* const place = m_second.data();
+    QVERIFY(m_second.resize(300 * kPage, kKept * kPage - 5));
+    QCOMPARE(m_second.size(), 300 * kPage);
+    QCOMPARE(m_second.pages()->shared, kKept / 2 * kPage);
+    QVERIFY(!m_second.resize((kPages + 1) * kPage, kKept * kPage));  // the memory was reserved smaller
+    QCOMPARE(m_second.size(), 300 * kPage);
+    QVERIFY(m_second.resize(kPages * kPage, kKept * kPage));
+    QCOMPARE(m_second.data(), place);
+    QCOMPARE(m_second.pages()->own, int64_t{0});
+    QCOMPARE(m_second.pages()->shared, kKept / 2 * kPage);
+    QCOMPARE(m_second.pages()->groupBytes, m_first.pages()->groupBytes);
+    QCOMPARE(bytesOf(m_first), m_before);
+    std::vector<uint8_t> second(m_before.begin(), m_before.begin() + kKept * kPage);
+    second.resize(kPages * kPage);
+    QCOMPARE(bytesOf(m_second), second);
+    m_first = {};
+    m_second.data()[(kPages - 9) * kPage] = second[(kPages - 9) * kPage] = 5;
+    Array<uint8_t> third;
+    QVERIFY(third.share(*m_backend, m_second));
+    QVERIFY(filed() <= (kKept + 1) * kPage);  // what only the first one had is gone
+    QCOMPARE(bytesOf(third), second);
+    QCOMPARE(bytesOf(m_second), second);
+  }
+
   /// Memory that a forked process frees or copies still belongs to its parent.
   void aForkedProcessLeavesTheFileAlone() {
     QVERIFY(m_second.share(*m_other, m_first));

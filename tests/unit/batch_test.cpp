@@ -20,6 +20,8 @@ class BatchTest : public QObject {
   void whoseTextEndsLeaves();
   void refusedPromptsChangeNothing();
   void shareTheirPrefix();
+  void promptedOnesCostWhatTheyWrite_data();
+  void promptedOnesCostWhatTheyWrite();
   void releasedOnesAreGone();
   void goOnAfterAForkAndAlone();
 
@@ -171,6 +173,45 @@ void BatchTest::shareTheirPrefix() {
   const json after = called(*batch, "batchBytes");
   QVERIFY2(after["total"] < 2 * one && after["total"] > before["total"], after.dump().c_str());
   for (const json& row : after["sequences"]) QVERIFY(row["own"] > 0 && row["own"] < row["shared"]);
+}
+
+void BatchTest::promptedOnesCostWhatTheyWrite_data() {
+  QTest::addColumn<QString>("policy");
+  QTest::addColumn<int>("history");  // bytes
+  QTest::newRow("by layer") << "h2o:ratio=0.25" << (1 << 24);
+  QTest::newRow("by head") << "adakv:ratio=0.25" << (1 << 24);
+  QTest::newRow("in new pools") << "h2o:ratio=0.25"
+                                << 0;  // the rows of a prompt of two parts lie behind the end of the small pool
+}
+
+/// The pools have shrunk to what the policy keeps, and grow for the prompt.
+void BatchTest::promptedOnesCostWhatTheyWrite() {
+  QFETCH(QString, policy);
+  QFETCH(int, history);
+  constexpr std::int64_t kPage = 4096;
+  const json manifest{{"capacity", 4096}, {"history_bytes", history}, {"policy", policy.toStdString()}};
+  auto origin = opened(tinyManifest(manifest));
+  const auto alone = opened(tinyManifest(manifest));
+  if (!origin->transformer().backend().onHost()) QSKIP("a device copies");
+  call(*origin, "promptIds", {{"ids", someIds(1500, 200, 3)}});
+  if (call(*origin, "bytes")["own"] == 0) QSKIP("the system does not tell which pages are written");
+  const auto batch = made(std::move(origin), 3);
+  const std::vector<std::int32_t> rows = pooledRows(batch->session(0));
+  const json before = called(*batch, "batchBytes");
+  batch->prompt({someIds(2, 200, 4), someIds(2, 200, 5), nullptr});
+  QVERIFY(pooledRows(batch->session(0)) != rows);
+  QVERIFY(pooledRows(batch->session(2)) == rows);
+  const json after = called(*batch, "batchBytes");
+  const std::int64_t most = 3 * kPage * std::ssize(rows);  // a page for each row, and one at a border
+  for (const int i : {0, 1}) {
+    const std::int64_t own = after["sequences"][at(i)]["own"], shared = after["sequences"][at(i)]["shared"];
+    QVERIFY2(own > 0 && own <= most && shared > 0, after.dump().c_str());
+  }
+  QVERIFY2(after["total"] <= before["total"].get<std::int64_t>() + 2 * most, after.dump().c_str());
+  for (const json& ids : {json(someIds(1500, 200, 3)), json(someIds(2, 200, 4))})
+    call(*alone, "promptIds", {{"ids", ids}});
+  QCOMPARE(stateHash(batch->session(0)), stateHash(*alone));
+  QCOMPARE(broken(*alone), QString());
 }
 
 void BatchTest::releasedOnesAreGone() {

@@ -198,8 +198,8 @@ class CommitChecksTest : public QObject {
     more.culled->target += 1 + more.before.length();
     QVERIFY(says(more, "the rule takes no further pair"));
     Last pinned = sound;
-    pinned.before.ledger.change(pinned.before.context[static_cast<std::size_t>(pinned.culled->pairs[0].first.value())])
-        .pinned = true;
+    pinned.before.ledger.pin(pinned.before.context[static_cast<std::size_t>(pinned.culled->pairs[0].first.value())],
+                             true);
     QVERIFY(says(pinned, "the rule takes the pair at"));
     Last none = sound;
     none.culled->pairs[1].token.reset();

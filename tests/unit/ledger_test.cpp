@@ -60,14 +60,30 @@ class LedgerTest : public QObject {
     QVERIFY(own.equal() && all.back().equal());
   }
 
+  void pinsAreCounted() {
+    Ledger first;
+    for (int i = 0; i < 70; ++i) first.append({.pinned = i % 35 == 0});
+    QCOMPARE(first.pins(), 2);
+    Ledger next = first;
+    next.pin(LedgerId(3), true);
+    next.pin(LedgerId(3), true);
+    next.pin(LedgerId(35), false);
+    next.pin(LedgerId(36), false);
+    QCOMPARE(next.pins(), 2);
+    next.pin(LedgerId(0), false);
+    QCOMPARE(next.ownCopy().pins(), 1);
+    QVERIFY(next[LedgerId(3)].pinned && !next[LedgerId(0)].pinned && first[LedgerId(0)].pinned);
+    QCOMPARE(first.pins(), 2);
+  }
+
   /// A copy of 100 000 rows in which two rows change and one comes costs a few kilobytes.
   void aChangeCostsLittle() {
     Ledger first;
     for (int i = 0; i < 100'000; ++i) first.append({});
     Ledger next = first;
     QVERIFY(next.bytesBeside(first) < 2048);  // the list of blocks
-    next.change(LedgerId(99'990)).pinned = true;
-    next.change(LedgerId(31'000)).pinned = true;
+    next.pin(LedgerId(99'990), true);
+    next.pin(LedgerId(31'000), true);
     next.append({});
     QVERIFY2(next.bytesBeside(first) < 12'000, qPrintable(QString::number(next.bytesBeside(first))));
     QVERIFY(next.bytesBeside({}) > 100'000 * static_cast<std::int64_t>(sizeof(LedgerRow)));

@@ -55,7 +55,7 @@ void furnishForPlans(CacheFixture& cache) {
   QVERIFY(cache.add(20));
   QVERIFY(cache.apply({Evict{Layer(0), {}, {LedgerId(9)}}, Evict{Layer(1), {}, {LedgerId(5), LedgerId(9)}},
                        Evict{Layer(2), {}, {LedgerId(9)}}}));
-  cache.state.ledger.change(LedgerId(3)).pinned = true;
+  cache.state.ledger.pin(LedgerId(3), true);
 }
 
 /// Everything a plan could have changed, in words.

@@ -303,6 +303,42 @@ class PolicyFactsTest : public QObject {
     QCOMPARE(losers(std::vector<float>{1, 2}, {4, 0, 4}, {}, std::vector<bool>(2)), (std::vector<std::int32_t>{}));
   }
 
+  /// Without pins and with one row that leaves, a walk takes the place of a selection.
+  void aWalkFindsWhoLeaves() {
+    std::mt19937 random(5);
+    for (int round = 0; round < 2000; ++round) {
+      std::vector<float> scores(1 + random() % 12);
+      for (float& one : scores) one = random() % 5 ? static_cast<float>(random() % 4) : std::nanf("");
+      const Bands bands{static_cast<std::int32_t>(random() % 3), static_cast<std::int32_t>(random() % 10),
+                        static_cast<std::int32_t>(random() % 3)};
+      QCOMPARE(losers(scores, bands, {}, {}), losers(scores, bands, {}, std::vector<bool>(scores.size())));
+    }
+  }
+
+  /// Lists over a map, aligned with another one, against a search for each row.
+  void listsFollowTheirRows() {
+    std::mt19937 random(6);
+    const auto drawn = [&] {
+      auto map = std::make_shared<ResidencyView>();
+      for (int id = 0; id < 30; ++id)
+        if (random() % 3) map->ledger.push_back(LedgerId(id)), map->slotOf.push_back(Slot(id));
+      return map;
+    };
+    for (int round = 0; round < 200; ++round) {
+      const auto old = drawn(), now = drawn();
+      RowValues values{old, {}};
+      for (std::size_t i = 0; i < 2 * old->size(); ++i) values.values.push_back(static_cast<float>(random() % 1000));
+      std::vector<float> wanted;
+      for (std::size_t list = 0; list < 2; ++list)
+        for (const LedgerId id : now->ledger) {
+          const auto found = static_cast<std::size_t>(std::ranges::find(old->ledger, id) - old->ledger.begin());
+          wanted.push_back(found < old->size() ? values.values[list * old->size() + found] : -1);
+        }
+      QCOMPARE(alignedWith(*now, values, 2, -1), wanted);
+      QCOMPARE(alignedWith(*old, values, 2, -1), values.values);
+    }
+  }
+
   void bandsFromTotals() {
     const auto bands = [](const char* text, int rows) { return bandsOf(specOf(text), Layer(0), 4, rows).bands; };
     QCOMPARE(bands("h2o:preset=class", 0), (Bands{0, 4, 512}));

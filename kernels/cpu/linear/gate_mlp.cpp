@@ -18,6 +18,8 @@ namespace {
 
 constexpr int64_t kGateRows = 48;         // rows that share a panel of weights; multiple of the tile's
 constexpr int64_t kGateColumns = 48;      // columns of a panel
+constexpr int64_t kFewRows = 8;           // up to so many rows stream the weights: widening them costs more
+constexpr int64_t kStreamedRows = 2;      // so many at a time, while the weights of the gate are near
 constexpr int64_t kWorkPerTask = 131072;  // multiply-adds worth handing to another thread
 
 HWY_INLINE int64_t padded(int64_t n) { return (n + 15) / 16 * 16; }
@@ -120,7 +122,8 @@ void gateMlpTarget(ThreadPool& pool, const GateMlpArgs& args) {
   if (args.n <= 0 || args.gates() <= 0) return;
   const GateMlpArgs a = withStrides(args);
   const Room room(a);
-  const int64_t rows = a.n <= kStreamRows ? a.n : rowsPerUnit(pool, a), tiles = (a.n + rows - 1) / rows;
+  const int64_t rows = a.n <= kFewRows ? std::min(a.n, kStreamedRows) : rowsPerUnit(pool, a);
+  const int64_t tiles = (a.n + rows - 1) / rows;
   const int64_t work = rows * a.hidden() * (a.headDim() + 2 * int64_t{a.hidden()});
   withDType(a.w[0].type, [&](auto type) {
     pool.parallelFor(0, a.gates() * tiles, std::max<int64_t>(1, kWorkPerTask / std::max<int64_t>(1, work)),
