@@ -62,7 +62,11 @@ class LedgerTest : public QObject {
 
   void pinsAreCounted() {
     Ledger first;
-    for (int i = 0; i < 70; ++i) first.append({.pinned = i % 35 == 0});
+    for (int i = 0; i < 70; ++i) {
+      LedgerRow row;
+      row.pinned = i % 35 == 0;
+      first.append(row);
+    }
     QCOMPARE(first.pins(), 2);
     Ledger next = first;
     next.pin(LedgerId(3), true);
