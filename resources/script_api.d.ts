@@ -1048,7 +1048,8 @@ interface Session {
    * again until it is done. */
   compact(options?: { rows?: number }): { rows: number; bytes: number; done: boolean };
   compact(rows?: number): { rows: number; bytes: number; done: boolean };
-  /** Computes every row again from the live context, and tells how far the live rows were from that. */
+  /** Computes every row again from the live context, and tells how far the live rows were from that. Damaged maps and
+   * slots are made anew. */
   rebuild(): RebuildReport;
   /** Fault drill: damages the cache or makes a step fail. The manifest must have faults: true. layer counts cache
    * layers. */
@@ -1170,12 +1171,14 @@ interface Session {
   /** Removes all watches, or the one with this id. */
   clearWatches(options?: { id?: number }): Watch[];
   clearWatches(id?: number): Watch[];
-  /** Gives the ring of a layer: pointer, head, offset, wraps and named views; null where the layer is not stored as a
-   * ring. */
+  /** Gives the ring of a layer: pointer, head, offset, wraps, slots and named views; null where the layer is not stored
+   * as a ring. */
   ring(layer: number, options?: { kvHead?: number }): Ring | null;
   ring(layer: number, kvHead?: number): Ring | null;
   ring(options: { layer: number; kvHead?: number }): Ring | null;
-  /** Tells how a layer's rows are stored: layout, formats, slots, bytes, ring and pages; with free also the free slots. */
+  /** Tells how a layer's rows are stored: layout, formats, slots, bytes, ring and pages; with free also the free slots.
+   * If another layout would make the last commits of the session much cheaper, by their measured time and the bytes
+   * that they would have moved there, advice names it. */
   storage(layer: number, options?: { free?: boolean; kvHead?: number }): LayerStorage;
   storage(layer: number, free?: boolean, options?: { kvHead?: number }): LayerStorage;
   storage(layer: number, free?: boolean, kvHead?: number): LayerStorage;
@@ -1201,8 +1204,8 @@ interface Session {
   lifespans(since?: number): LifespanFigures | { serial: number } | null;
   /** Tells what each layer's policy was asked to keep, and what it evicted. */
   policies(): PolicyAudit;
-  /** Writes the cache to a file: native, hf_tuple or hf_dynamic. native holds the state but for what policies observed.
-   * kvlab_cache.py turns hf_tuple and hf_dynamic into live caches. */
+  /** Writes the cache to a file: native, hf_tuple or hf_dynamic. native holds the whole state, with what policies
+   * observed. kvlab_cache.py turns hf_tuple and hf_dynamic into live caches. */
   saveCache(path: string, options?: { form?: "native" | "hf_tuple" | "hf_dynamic" }): SavedCache;
   saveCache(path: string, form?: "native" | "hf_tuple" | "hf_dynamic"): SavedCache;
   saveCache(options: { path: string; form?: "native" | "hf_tuple" | "hf_dynamic" }): SavedCache;
