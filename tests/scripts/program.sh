@@ -112,7 +112,7 @@ check script-ok 0 '^hello 2$' -- run "$(js ok 'log("hello", args.length)')" -- a
 check script-fails 1 'fails.js:2: .*two' -- run "$(js fails $'\nexpect(false, "two")')"
 check script-syntax 1 'syntax.js:1: SyntaxError' -- run "$(js syntax 'let = =')"
 check script-model 3 'model.js:1: ' '/nowhere' -- run "$(js model 'lab.open({model:"/nowhere"})')"
-check script-backend 3 'CUDA' -- run "$(js backend 'lab.open()')" --backend cuda
+check script-backend 3 'the backend cuda was refused' -- run "$(js backend 'lab.open()')" --backend cuda
 check script-missing 3 'none.js' -- run "$work/none.js"
 check script-limit 1 'time limit' -- run "$(js loop 'for(;;){}')" --time-limit 0.5
 check script-options 0 '^f32$' -- run "$(js options 'const s = lab.open(); s.prompt("a"); log("f32")')" --dtype f32

@@ -89,6 +89,7 @@ ColourScale makeScale(Quantity quantity, Values values, const ScaleChoice& choic
   for (const std::span<const float> line : values) extend(extent, line);
   if (choice.range == ScaleChoice::Range::Fixed) scale.low = choice.low, scale.high = choice.high;
   else setEnds(scale, extent);
+  if (!extent.any() && scale.curve == Curve::Rank) scale.curve = Curve::Linear;  // there is nothing to rank
   setCurve(scale, values, choice.range == ScaleChoice::Range::Fixed ? Extent() : extent);
   return scale;
 }
