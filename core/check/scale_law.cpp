@@ -32,39 +32,63 @@ std::string breaks(const Half& half, const std::uint8_t* record, int head, int h
       std::to_string(scale) + " is not that of its values";
 }
 
-void checkRows(const CheckInput& input, const SharedMap& shared, CacheLayer layer, const RowList& rows,
-               Findings& findings) {
-  const RowPool& pool = input.store.pool(layer);
-  const kernels::RowFormat& format = pool.format();
+/// Rows of a layer to look at.
+struct Batch {
+  const SharedMap* shared = nullptr;
+  CacheLayer layer;
+  const RowPool* pool = nullptr;
+  RowList rows;
+  std::vector<Slot> slots;
+  std::vector<std::uint8_t> records;  // [rows, stride]
+};
+
+void checkBatch(const Batch& batch, Findings& findings) {
+  const kernels::RowFormat& format = batch.pool->format();
   const kernels::RowLayout layout = kernels::rowLayout(format);
   const Half halves[] = {{"K", format.k, layout.k, layout.kScales}, {"V", format.v, layout.v, layout.vScales}};
-  std::vector<Slot> slots;
-  for (const std::int32_t slot : rows.slots) slots.emplace_back(slot);
-  std::vector<std::uint8_t> records(slots.size() * at(pool.stride()));
-  pool.readRecords(slots, records.data());
-  for (std::size_t i = 0; i < slots.size(); ++i)
+  for (std::size_t i = 0; i < batch.slots.size(); ++i)
     for (const Half& half : halves)
       for (int head = 0; head < format.kvHeads && kernels::dtypeHasScale(half.type); ++head) {
-        const std::string why = breaks(half, records.data() + i * at(pool.stride()), head, format.headDim);
+        const std::string why = breaks(half, batch.records.data() + i * at(batch.pool->stride()), head, format.headDim);
         if (why.empty()) continue;
-        const LedgerId id = shared.map->ledger[rows.indices[i]];
-        findings.add({layer, rows.indices[i], id},
-                     shared.name(layer) + ": " + half.name + " of " + rowName(id) + ", head " + std::to_string(head) +
-                         ": " + why);
+        const std::size_t index = batch.rows.indices[i];
+        const LedgerId id = batch.shared->map->ledger[index];
+        findings.add({batch.layer, index, id},
+                     batch.shared->name(batch.layer) + ": " + half.name + " of " + rowName(id) + ", head " +
+                         std::to_string(head) + ": " + why);
       }
+}
+
+/// Brings the records of all batches with one wait for a device.
+void checkBatches(std::vector<Batch>& batches, Findings& findings) {
+  std::vector<RecordRead> reads;
+  for (Batch& batch : batches) reads.push_back({batch.pool, batch.slots, batch.records.data()});
+  readRecords(reads);
+  for (const Batch& batch : batches) checkBatch(batch, findings);
+  batches.clear();
 }
 
 }  // namespace
 
 void checkScaleLaw(const CheckInput& input, Findings& findings) {
+  constexpr std::size_t kTogether = std::size_t{16} << 20;  // bytes of records
   const std::int64_t parts = input.full ? 1 : std::max(1, input.manifest.scrubPeriod), part = input.scrubPart % parts;
-  for (const SharedMap& shared : storedMaps(input))
+  const std::vector<SharedMap> maps = storedMaps(input);
+  std::vector<Batch> batches;
+  std::size_t bytes = 0;
+  for (const SharedMap& shared : maps)
     for (const CacheLayer layer : shared.layers) {
       const RowPool& pool = input.store.pool(layer);
       if (!kernels::dtypeHasScale(pool.format().k) && !kernels::dtypeHasScale(pool.format().v)) continue;
-      const RowList rows = rowList(shared, pool.slots(), part, parts);
-      if (!rows.slots.empty()) checkRows(input, shared, layer, rows, findings);
+      Batch batch{&shared, layer, &pool, rowList(shared, pool.slots(), part, parts), {}, {}};
+      if (batch.rows.slots.empty()) continue;
+      for (const std::int32_t slot : batch.rows.slots) batch.slots.emplace_back(slot);
+      batch.records.resize(batch.slots.size() * at(pool.stride()));
+      bytes += batch.records.size();
+      batches.push_back(std::move(batch));
+      if (bytes >= kTogether) checkBatches(batches, findings), bytes = 0;
     }
+  checkBatches(batches, findings);
 }
 
 }  // namespace kvlab

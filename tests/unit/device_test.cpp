@@ -158,7 +158,7 @@ class DeviceTest : public QObject {
       qInfo("in 10 ticks with V as %s: %lld waits, %lld copies to the host", v, static_cast<long long>(few.first),
             static_cast<long long>(few.second));
       QCOMPARE(few, more);
-      QVERIFY(few.first <= 40);
+      QVERIFY(few.first <= (v == std::string("f16") ? 40 : 50));  // records of 8-bit rows come once more, for scale_law
     }
   }
 
