@@ -324,14 +324,16 @@ Status Transaction::computeJob(Work& work, RowsJob job, const Progress& progress
   if (job.rows.empty()) return ok();
   auto scope =
       work.trace.scope("compute_rows", std::to_string(job.rows.size()) + (job.rows.size() == 1 ? " row" : " rows"));
-  // A row uses its new slot as scratch even in layers that do not hold the row.
+  // A row uses its new slot as scratch even in layers that do not hold the row. New rows of the descending executor
+  // have the positions of a context that has not seen earlier actions: ids tell new rows from those that are
+  // recomputed.
   LayerSlots scratch(work.added.size());
   for (const RowTarget& row : job.rows) {
+    const bool fresh = row.id >= work.before.ledger.nextId();
+    const LayerSlots& slots = fresh ? work.added : work.recomputeSlots;
     const auto found = std::lower_bound(work.recompute.begin(), work.recompute.end(), row.position);
-    const bool recomputed = found != work.recompute.end() && *found == row.position;
-    for (std::size_t layer = 0; layer < scratch.size(); ++layer)
-      scratch[layer].push_back(recomputed ? work.recomputeSlots[layer][at(found - work.recompute.begin())]
-                                          : work.added[layer][work.newRow(row.id)]);
+    const std::size_t index = fresh ? work.newRow(row.id) : at(found - work.recompute.begin());
+    for (std::size_t layer = 0; layer < scratch.size(); ++layer) scratch[layer].push_back(slots[layer][index]);
   }
   job.scratch = &scratch;
   const std::vector<RowTarget> rows = job.rows;

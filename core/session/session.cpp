@@ -36,7 +36,8 @@ Session::~Session() = default;
 
 Result<std::unique_ptr<Session>> Session::open(const Manifest& manifest, const std::string& resources,
                                                const Progress& progress) {
-  return std::unique_ptr<Session>(new Session(KV_TRY(openParts(manifest, resources, progress))));
+  SessionParts parts = KV_TRY(openParts(manifest, resources, progress));
+  return std::unique_ptr<Session>(new Session(std::move(parts)));
 }
 
 Result<std::unique_ptr<Session>> Session::fork(const Session* beside, bool along) const {
@@ -72,7 +73,8 @@ Result<std::unique_ptr<Session>> Session::beside(Manifest wanted) const {
   if (!wanted.numerics.empty() && wanted.numerics != numerics) return differs("numerics", wanted.numerics, numerics);
   if (wanted.weights != own.weights) return differs("weights", wanted.weights, own.weights);
   if (wanted.dtype != own.dtype) return differs("dtype", wanted.dtype, own.dtype);
-  std::unique_ptr<Session> other(new Session(KV_TRY(siblingParts(m_parts, wanted))));
+  SessionParts parts = KV_TRY(siblingParts(m_parts, wanted));
+  std::unique_ptr<Session> other(new Session(std::move(parts)));
   other->m_history.setExecute(m_history.execute());
   other->m_history.setKindOf(m_history.kindOf());
   return other;

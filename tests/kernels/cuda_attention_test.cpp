@@ -268,9 +268,9 @@ void CudaAttentionTest::rangesOfEveryKind() {
   Scene s = sceneOf(4, 1, 32, DType::bf16, DType::bf16);
   s.begin = {0, -5, 7, 60, 61, 62, 100, 140, 9, 3, 0, 149, 150, 64, 0, 20};
   s.end = {0, 4, 7, 61, 62, 126, 99, 150, -1, 150, 150, 150, 150, 128, 1, 21};
-  for (size_t q = 16; q < 150; ++q) s.begin[q % 37 ? q : 0] = static_cast<int32_t>(q * 31 % 140);
   s.begin.resize(150, 5);
   s.end.resize(150, 77);
+  for (size_t q = 16; q < 150; ++q) s.begin[q % 37 ? q : 0] = static_cast<int32_t>(q * 31 % 140);
   for (const TestDevice& where : devices()) {
     Placed placed(s, where);
     for (const int64_t base : {0, 3, 127}) {

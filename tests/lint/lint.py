@@ -36,6 +36,7 @@ WRITERS = {"core/api/part_file.cpp": "the writer",
            "core/experiment/sweep_journal.cpp": "a journal",
            "app/tools/render_icon.cpp": "runs while the program is built"}
 MANUAL = pathlib.Path("resources/manual")
+LEAKS = re.compile(r"\bnew\s+[\w:<>]+\s*[({][^;]*?\bKV_TRY\b")
 
 
 def tracked(root):
@@ -244,6 +245,9 @@ def main(root):
             if path.parts[0] in ("core", "kernels") and re.search(r"#\s*include\s+<Q[A-Za-z]", text):
                 findings.append(f"{path}: Qt below widgets/")
             check_writers(path, text, findings.append)
+            if leak := LEAKS.search(text):
+                line = text.count("\n", 0, leak.start()) + 1
+                findings.append(f"{path}:{line}: KV_TRY inside new leaves the memory behind on an error; take the value first")
             if path.suffix == ".h" and path.parts[0] in ROOMS:
                 check_types(path, text, types, findings.append)
             for target in includes(root, path):

@@ -49,8 +49,8 @@ LinearPlan linearPlan(const LinearArgs& a, const DeviceShape& device) {
   const int64_t fixed = S::kFactorBytes + int64_t{4} * kM * plan.xStride,
                 room = (device.sharedLimit - fixed) / S::kRingBytes;
   const int64_t wanted = (plan.units + device.multiprocessors - 1) / std::max<int64_t>(device.multiprocessors, 1);
-  plan.warps = static_cast<int32_t>(std::clamp<int64_t>(wanted, 1, std::clamp<int64_t>(room, 0, S::kMostWarps)));
-  if (fixed + S::kRingBytes > device.sharedLimit) plan.warps = 0;
+  const auto most = std::min<int64_t>(room, S::kMostWarps);
+  plan.warps = most > 0 ? static_cast<int32_t>(std::clamp<int64_t>(wanted, 1, most)) : 0;
   plan.sharedBytes = fixed + plan.warps * S::kRingBytes;
   return plan;
 }
