@@ -103,7 +103,8 @@ void Assemblies::takeHeld(Assembled& out, const LayerGroup& group, Span span, co
     takeMoves(out, lists, rows);
   } else {
     const RingReads::Rows held = m_reads.rows(m_backend, m_staging, group.tables, head, rows);
-    dequantise(out, {rows, seen = held.slots, places, held.tags});
+    seen = held.slots;
+    dequantise(out, {rows, held.slots, places, held.tags});
   }
   makeRoom(out);
   if (!chunk.guarded) return;

@@ -22,8 +22,7 @@ int cullCount(std::int32_t length, int target);
 /// The pairs to replace, without overlap, and the pairs that were passed over for them, in the order in which they were
 /// looked at: the lowest score max(b[p], b[p+1]) first, among equal scores the lower position. Pinned tokens, tokens
 /// missing from the last layer and positions for which `taken` holds take no part. `Culled` marks the `count` chosen
-/// pairs. The next one is the last of the list. Of the pairs passed over only the first 16 are
-/// listed.
+/// pairs; the pair behind them ends the list. Of the pairs passed over only the first 16 are listed.
 std::vector<CulledPairNote> dimmestPairs(const CacheState& state, int count,
                                          const std::function<bool(Position)>& taken);
 

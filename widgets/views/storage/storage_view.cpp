@@ -131,12 +131,12 @@ void StorageTableView::onSnapshot() {
   m_model->show(std::move(groups), shown() ? FindingMarks(*shown()) : FindingMarks());
 }
 
-/// Memory, and the layout that measured commits speak for.
+/// The layout that measured commits speak for, and memory.
 void StorageTableView::tellState() {
   QStringList parts;
   if (shown() && !storageGroups(*shown()).empty()) {
+    if (!context().clockFrozen() && newest()) parts << m_advice;  // in front, because narrow views cut the end
     parts << programMemoryText(context().programBytes()) << rowMemoryText(*shown());
-    if (!context().clockFrozen() && newest()) parts << m_advice;
   }
   parts.removeAll(QString());
   m_state->setText(parts.join(tr("; ")));
