@@ -62,7 +62,9 @@ Status overEditsTo(CommandHost& host, const char* verb, const Json& args) {
 
 /// Expands or collapses one node of the wLOD tree.
 Status editTree(CommandHost& host, const Json& args, const char* verb) {
-  return runVerb(host, verb, {{"node", memberOr(args, "node", std::int64_t{-1})}, {"now", true}});
+  Json all{{"node", memberOr(args, "node", std::int64_t{-1})}, {"now", true}};
+  if (memberOr(args, "room", false)) all["room"] = true;
+  return runVerb(host, verb, all);
 }
 
 const Rule needsUndo = rule(
@@ -125,7 +127,8 @@ void addEditCommands(std::vector<Command>& list) {
       needsFree, {.args = {ledger, {"value", "number", "0 to 255", true}}});
   const CommandArgument node{"node", "number", "number of the node in the tree", true};
   add(list, {"wlod_expand", "Expand Node", "", "Replace a node of the wLOD tree by its children, at once."},
-      [](CommandHost& host, const Json& args) { return editTree(host, args, "expand"); }, needsTree, {.args = {node}});
+      [](CommandHost& host, const Json& args) { return editTree(host, args, "expand"); }, needsTree,
+      {.args = {node, {"room", "boolean", "where the budget is full, collapse the weakest blocks before it"}}});
   add(list,
       {"wlod_collapse", "Collapse Node", "", "Replace the children of a node of the wLOD tree by the node, at once."},
       [](CommandHost& host, const Json& args) { return editTree(host, args, "collapse"); }, needsTree,

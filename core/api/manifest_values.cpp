@@ -85,7 +85,8 @@ constexpr Needs kNeeds[] = {
     {"wlod.w", "wlod.attention", "pyramid", "wlod.attention is not pyramid"},
     {"wlod.w2", "wlod.attention", "pyramid", "wlod.attention is not pyramid"},
     {"wlod.near_causal", "wlod.attention", "pyramid", "wlod.attention is not pyramid"},
-    {"wlod.selective_ratio", "wlod.recompute", "selective", "wlod.recompute is not selective"}};
+    {"wlod.selective_ratio", "wlod.recompute", "selective", "wlod.recompute is not selective"},
+    {"wlod.keep_drift", "wlod.recompute", "keep", "wlod.recompute is not keep"}};
 
 bool onlyForDraws(std::string_view key) {
   return key == "sampling.top_k" || key == "sampling.top_p" || key == "sampling.seed";

@@ -11,7 +11,8 @@ using nlohmann::json;
 constexpr Word<WlodRecompute> kRecomputes[] = {{"chosen", WlodRecompute::Chosen},
                                                {"incremental", WlodRecompute::Incremental},
                                                {"full", WlodRecompute::Full},
-                                               {"selective", WlodRecompute::Selective}};
+                                               {"selective", WlodRecompute::Selective},
+                                               {"keep", WlodRecompute::Keep}};
 
 void readName(ManifestKeys& keys, const char* key, std::string& out, std::string_view meaning) {
   keys.take(key, "text", out, meaning, [&](const json& v) -> std::optional<std::string> {
@@ -40,9 +41,13 @@ void readAllocator(ManifestKeys& keys, WlodSettings& w) {
 void readRecompute(ManifestKeys& keys, WlodSettings& w) {
   keys.word(
       "recompute", w.recompute, kRecomputes,
-      "The rows that an edit computes again: those that the cost model chooses, the dirty ones, all, or a share.");
+      "The rows that an edit computes again: those that the cost model chooses, the dirty ones, all, a share of those "
+      "that were there before, or none of them while they deviate little.");
   keys.real("selective_ratio", w.selectiveRatio, 0, 1,
             "With recompute selective: the share of older dirty rows that are computed.");
+  keys.real("keep_drift", w.keepDrift, 0, 16,
+            "With recompute keep: the relative L2 deviation of layer 1, as a mean over a sample of older dirty rows, "
+            "above which all of them are computed.");
   keys.real("threshold", w.threshold, 0, 1, "Above this share of dirty rows everything is computed.");
 }
 

@@ -10,7 +10,7 @@ namespace kvlab {
 
 class ManifestKeys;
 
-enum class WlodRecompute : std::uint8_t { Chosen, Incremental, Full, Selective };  // Chosen: by the cost model
+enum class WlodRecompute : std::uint8_t { Chosen, Incremental, Full, Selective, Keep };  // Chosen: by the cost model
 
 struct WlodSettings {
   std::string attention = "flat";  // flat | pyramid
@@ -31,6 +31,7 @@ struct WlodSettings {
   std::int32_t startTokens = 256, startGists = 2048;  // cold start: moments as tokens, and before them as LOD1
   WlodRecompute recompute = WlodRecompute::Chosen;
   double selectiveRatio = 0.15;  // share of the dirty rows that existed before
+  double keepDrift = 0.1;        // deviation of layer 1, relative L2, that Keep leaves
   double threshold = 0.7;        // dirty share above which everything is computed
 
   bool operator==(const WlodSettings&) const = default;

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // wLOD on the demo model, token by token: what each edit of the focus allocator computes and takes against a full pass; answers beside truncation
-const weighings = [["weighs", 0.2], ["does not weigh", 1]];  // wlod.dirty: as it is unless told, and as if nothing were made dirty
+/** Ways to recompute: as it is unless told; as if edits made nothing dirty; a share of the dirty rows; none of them. */
+const ways = [
+  ["weighs", {}],
+  ["does not weigh", { dirty: 1 }],
+  ["selective 0.05", { dirty: 1, recompute: "selective", selective_ratio: 0.05 }],
+  ["keep", { recompute: "keep" }],
+];
 
 const open = (wlod) => bench.open({ model: "demo", wlod, check: { level: "off" } });
 
@@ -13,20 +19,24 @@ function read(s, ids, piece = 64) {
 }
 
 /** The demo's story, again and again: each edit of the working context in its last third. */
-function costs(attention, budget, [name, dirty]) {
+function costs(attention, budget, [name, way]) {
   const moments = bench.quick ? 200 : 6 * 1024, start = Math.floor(moments * 2 / 3), what = `${attention}, budget ${budget}, ${name}`;
   log(`live: ${what}`);
   const s = open({ attention, budget, moments: 2 * moments, protect: bench.quick ? 32 : 128, start_tokens: budget / 4,
-    start_gists: budget * 4, cooldown: 0, dirty });
+    start_gists: budget * 4, cooldown: 0, ...way });
   const story = s.tokenise(lab.readText("resource:demo/story.txt"));
   const text = Array.from({ length: moments }, (_, i) => story[i % story.length]);
   s.prefill(text.slice(0, start), { last: false });
   const edits = [];
   for (const token of text.slice(start)) {
     s.step({ tokens: [token] });
-    const { change, rows } = s.tree({ entries: false });
-    if (change && change.tick === s.tick && change.swapped > 0) edits.push({ rows, computed: change.computed, us: change.us });
+    const { change, rows, rounds } = s.tree({ entries: false }), round = rounds[rounds.length - 1];
+    if (!change || change.tick !== s.tick || !(change.swapped > 0)) continue;
+    const focus = round.tick === s.tick && round.decisions.some((one) => one.done && one.edit === "expand");
+    edits.push({ rows, computed: change.computed, us: change.us, focus });
   }
+  const { k, v } = s.drift(), expanding = edits.filter((edit) => edit.focus);
+  bench.row(what, "drift", "relative L2", Math.max(...k, ...v));
   const fullUs = s.rebuild().ms * 1000, sum = (key) => edits.reduce((all, edit) => all + edit[key], 0);
   bench.row(what, "edits", "edits", edits.length);
   if (edits.length) {
@@ -34,12 +44,17 @@ function costs(attention, budget, [name, dirty]) {
     bench.row(what, "full_over_computed_all", "rows", sum("rows") / sum("computed"));
     bench.row(what, "full_over_edit", "time", edits.map((edit) => fullUs / edit.us));
   }
+  bench.row(what, "focus", "rounds that expand", expanding.length);
+  if (expanding.length) {
+    bench.row(what, "full_over_computed_focus", "rows", expanding.map((edit) => edit.rows / edit.computed));
+    bench.row(what, "full_over_focus", "time", expanding.map((edit) => fullUs / edit.us));
+  }
   s.close();
 }
 
 /** Questions about stories that were read and asked in this way. */
-function answers([name, dirty]) {
-  const s = open({ budget: 352, moments: 4096, gist: "trained", protect: 64, every: 8, cooldown: 0, dirty });
+function answers([name, way]) {
+  const s = open({ budget: 352, moments: 4096, gist: "trained", protect: 64, every: 8, cooldown: 0, ...way });
   const truncation = bench.truncation(), right = [], truncated = [];
   for (const set of bench.prompts("recall-1024"))
     for (const story of set.stories) {
@@ -64,5 +79,5 @@ function answers([name, dirty]) {
 
 for (const attention of ["flat", "pyramid"])
   for (const budget of bench.quick ? [96] : [512, 1024, 2048])
-    for (const weighing of weighings) costs(attention, budget, weighing);
-if (!bench.quick) weighings.forEach(answers);
+    for (const way of ways) costs(attention, budget, way);
+if (!bench.quick) ways.forEach(answers);

@@ -215,7 +215,8 @@ class WlodEditsTest : public QObject {
   /// The report of a change matches the effect of the change, in every mode.
   void changesSayWhatTheyDid_data() {
     QTest::addColumn<QByteArray>("recompute");
-    for (const char* mode : {"chosen", "incremental", "full", "selective"}) QTest::newRow(mode) << QByteArray(mode);
+    for (const char* mode : {"chosen", "incremental", "full", "selective", "keep"})
+      QTest::newRow(mode) << QByteArray(mode);
   }
   void changesSayWhatTheyDid() {
     QFETCH(QByteArray, recompute);
@@ -224,6 +225,7 @@ class WlodEditsTest : public QObject {
                                      {"cooldown", 0},
                                      {"protect", 0},
                                      {"threshold", 1.0},
+                                     {"keep_drift", 16},
                                      {"recompute", recompute.toStdString()}}));
     s.prompt(300);
     s.must("collapse", {{"node", id(1, 32)}, {"now", true}});
@@ -235,9 +237,10 @@ class WlodEditsTest : public QObject {
     QCOMPARE(change.at("share").get<double>(), double(300 - 31 - 31 - 161) / rows);
     QVERIFY(change.at("fullUs").get<double>() > 0);
     if (change.at("full")) QVERIFY(kept == 0 && computed == rows && hits == 0);
+    else if (recompute == "keep") QCOMPARE(computed, 2);  // the gist, and the newest token, whose logits are wanted
     else QVERIFY(kept > 0 && kept < computed && hits < 1);
     QCOMPARE(hits, (4.0 * (rows - computed) + kept) / (4.0 * rows));
-    if (recompute == "selective") QCOMPARE(change.at("left").get<int>(), 238 - 161 - computed);
+    if (recompute == "selective" || recompute == "keep") QCOMPARE(change.at("left").get<int>(), 238 - 161 - computed);
   }
 };
 

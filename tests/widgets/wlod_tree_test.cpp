@@ -75,7 +75,7 @@ class WlodTreeTest : public QObject {
     const WlodTree before(fixture::wlodHistory().front()), after(fixture::wlodHistory().back());
     QVERIFY(before.expansion({1, 1728}).why.isEmpty());
     QCOMPARE(before.expansion({0, 1730}).node, (TreeNode{1, 1728}));
-    QVERIFY(after.expansion({1, 2304}).why.contains("over the budget"));
+    QVERIFY(before.roomToExpand() && !after.roomToExpand() && after.expansion({1, 2304}).why.isEmpty());
     QVERIFY(after.expansion({0, 1730}).why.contains("no children"));
     QVERIFY(after.expansion({1, 1728}).why.contains("finer ones stand there"));
     QVERIFY(before.expansion({2, 2048}).why.contains("not complete"));
@@ -230,11 +230,13 @@ class WlodTreeTest : public QObject {
     QVERIFY(!button(view, "Expand")->isEnabled());
     QVERIFY(button(view, "Expand")->toolTip().contains("choose a node"));
     click(view, {1, 2304});
+    QVERIFY(button(view, "Expand")->isEnabled());
+    QVERIFY(button(view, "Expand")->toolTip().contains("the budget is full"));
+    click(view, {0, 1730});
     QVERIFY(!button(view, "Expand")->isEnabled());
-    QVERIFY(button(view, "Expand")->toolTip().contains("over the budget: 272 entries and 31 more are above 300"));
-    QTest::keyClick(&view.canvas(), Qt::Key_Return);
+    QVERIFY(button(view, "Expand")->toolTip().contains("no children"));
+    QTest::keyClick(&view.canvas(), Qt::Key_E);
     QVERIFY(context.commands.empty());
-    QVERIFY(view.dump().contains("✗ not expanded: over the budget"));
     set(view, "node", 1056 * 4 + 1);
     QVERIFY(button(view, "Collapse")->isEnabled());
     QVERIFY(button(view, "Collapse")->toolTip().contains("LOD1 [1056, 1088)"));
@@ -271,6 +273,29 @@ class WlodTreeTest : public QObject {
       QTRY_VERIFY(view.ready());
       QVERIFY(!view.dump().contains("✗ collapse was refused"));
     }
+  }
+
+  /// An expansion that finds the budget full offers to collapse the weakest block before it.
+  void roomIsOffered() {
+    FakeContext context(withWlod());
+    WlodTreeView view(context, nullptr);
+    show(view);
+    context.answers["expand"] = [](const nlohmann::json& args) -> Result<nlohmann::json> {
+      if (args.contains("room")) return nlohmann::json::object();
+      return Error{"over_budget", "LOD1 [2304, 2336) was not expanded", "its 32 children do not fit into the budget",
+                   "collapse LOD1 [1024, 1056) first, the weakest block: expand with `room` does that"};
+    };
+    click(view, {1, 2304});
+    QToolButton* const room = button(view, "Collapse the Weakest Block and Expand");
+    QVERIFY(!room->isVisible());
+    QTest::mouseClick(button(view, "Expand"), Qt::LeftButton);
+    QTRY_VERIFY(room->isVisible());
+    QVERIFY(view.dump().contains("collapse LOD1 [1024, 1056) first"));
+    QTest::mouseClick(room, Qt::LeftButton);
+    QTRY_VERIFY(view.ready());
+    QCOMPARE(context.commands.back().verb, std::string("wlod_expand"));
+    QCOMPARE(context.commands.back().args, (nlohmann::json{{"node", 2304 * 4 + 1}, {"room", true}}));
+    QVERIFY(!room->isVisible() && !view.dump().contains("✗"));
   }
 
   void roundsAreWalkedThrough() {

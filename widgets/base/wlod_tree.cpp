@@ -90,14 +90,10 @@ TreeEdit WlodTree::expansion(TreeNode node) const {
     return {true, target,
             say("%1 cools down: %2 until it may be edited")
                 .arg(said(target), counted(rounds, say("more round"), say("more rounds")))};
-  if (entries() + kGistBlock - 1 > view().budget)
-    return {true, target,
-            say("over the budget: %1 entries and %2 more are above %3; collapse a block first")
-                .arg(entries())
-                .arg(kGistBlock - 1)
-                .arg(view().budget)};
   return {true, target, {}};
 }
+
+bool WlodTree::roomToExpand() const { return entries() + kGistBlock - 1 <= view().budget; }
 
 QString WlodTree::whyNotCollapse(TreeNode node) const {
   if (node.level > kTopLevel) return say("LOD%1 is the coarsest level").arg(kTopLevel);

@@ -66,6 +66,8 @@ class WlodTree {
 
   /// The expansion for a node: of the entry at the node or above it.
   TreeEdit expansion(TreeNode at) const;
+  /// Whether the children of a gist fit into the budget; the engine names the blocks to collapse first where not.
+  bool roomToExpand() const;
   /// The collapse for a node: into the node itself if its entries are finer, else into the entry's parent.
   TreeEdit collapse(TreeNode at) const;
   /// The edit that moves the entries towards a node, for a double click.

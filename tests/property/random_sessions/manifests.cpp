@@ -99,8 +99,9 @@ void drawWlod(Draw& d, json& m) {
       {"protect", d.one({8, 32})},
       {"start_tokens", d.one({16, 32})},
       {"start_gists", d.one({128, 2048})},
-      {"recompute", d.one({"chosen", "incremental", "full", "selective"})},
+      {"recompute", d.one({"chosen", "incremental", "full", "selective", "keep"})},
       {"selective_ratio", 0.3},
+      {"keep_drift", d.one({0.0, 0.1, 16.0})},
       {"threshold", d.one({0.2, 0.7})}};
   if (m["wlod"]["attention"] == "flat") m["wlod"]["near_causal"] = false;  // refused with true
 }

@@ -73,6 +73,17 @@ void WlodTreeView::makeBody() {
   m_message->setAccessibleName(tr("Why the last edit was refused"));
   m_message->hide();
   body()->addWidget(m_message);
+  m_room = new QToolButton(this);
+  m_room->setText(tr("Collapse the Weakest Block and Expand"));
+  m_room->setToolTip(tr("Make room in the budget by collapsing the blocks with the lowest scores, then expand"));
+  m_room->hide();
+  body()->addWidget(m_room, 0, Qt::AlignLeft);
+  connect(m_room, &QToolButton::clicked, this, [this] {
+    if (const QString why = whyNotNow(); !why.isEmpty()) return say(tr("not expanded: %1").arg(why));
+    nlohmann::json args = m_roomless;
+    args["room"] = true;
+    send("wlod_expand", args);
+  });
   m_readout = readoutLine();
   connect(m_canvas, &WlodCanvas::clicked, this, &WlodTreeView::pick);
   connect(m_canvas, &WlodCanvas::activated, this, [this](TreeNode node) {
@@ -249,8 +260,10 @@ void WlodTreeView::buttons() {
     return expand ? m_tree->expansion(*m_canvas->selected()) : m_tree->collapse(*m_canvas->selected());
   };
   const TreeEdit up = edit(true), down = edit(false);
-  set(m_expand, m_expandAction, up.why,
-      tr("Replace %1 by its 32 children (E)").arg(QString::fromStdString(up.node.text())));
+  const QString does = m_tree && !m_tree->roomToExpand()
+      ? tr("Replace %1 by its 32 children; the budget is full, so the block to collapse first is named (E)")
+      : tr("Replace %1 by its 32 children (E)");
+  set(m_expand, m_expandAction, up.why, does.arg(QString::fromStdString(up.node.text())));
   set(m_collapse, m_collapseAction, down.why,
       tr("Replace the 32 children of %1 by %1 (C)").arg(QString::fromStdString(down.node.text())));
   set(m_refocus, m_refocusAction, now, tr("Run a round of the focus allocator now (R)"));
@@ -270,8 +283,12 @@ void WlodTreeView::refocus() {
 /// Runs the command; a refusal is shown until the next edit or tick.
 void WlodTreeView::send(const char* command, const nlohmann::json& args) {
   say({});
-  m_edit.run(QLatin1String(command), args, [this](const Result<nlohmann::json>& reply) {
-    if (const std::optional<Error> refused = refusalOf(reply)) say(QString::fromStdString(refused->text()));
+  m_edit.run(QLatin1String(command), args, [this, args](const Result<nlohmann::json>& reply) {
+    if (const std::optional<Error> refused = refusalOf(reply)) {
+      say(QString::fromStdString(refused->text()));
+      m_roomless = args;
+      m_room->setVisible(refused->code == "over_budget" && !args.contains("room"));
+    }
     buttons();
   });
   buttons();
@@ -281,6 +298,7 @@ void WlodTreeView::say(const QString& text) {
   tint(m_message, theme()->error);
   m_message->setText(text.isEmpty() || text.startsWith(QChar(0x2717)) ? text : QStringLiteral("✗ ") + text);
   m_message->setVisible(!text.isEmpty());
+  m_room->hide();
   m_saidIn = shown() ? shown()->tick : Tick();
 }
 

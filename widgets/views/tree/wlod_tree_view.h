@@ -60,10 +60,11 @@ class WlodTreeView : public InspectorView {
   QStackedWidget* m_pages = nullptr;
   QComboBox* m_colour = nullptr;
   QLabel *m_state = nullptr, *m_message = nullptr, *m_readout = nullptr;
-  QToolButton *m_expand = nullptr, *m_collapse = nullptr, *m_refocus = nullptr, *m_begin = nullptr;
+  QToolButton *m_expand = nullptr, *m_collapse = nullptr, *m_refocus = nullptr, *m_begin = nullptr, *m_room = nullptr;
   QAction *m_expandAction = nullptr, *m_collapseAction = nullptr, *m_refocusAction = nullptr;
-  Focus m_followed;  // focus from which the selected node was taken
-  Tick m_saidIn;     // tick of the shown refusal
+  Focus m_followed;           // focus from which the selected node was taken
+  Tick m_saidIn;              // tick of the shown refusal
+  nlohmann::json m_roomless;  // arguments of the expansion that found no room
   EngineAsk m_edit;
   TileCache m_tiles;
 };

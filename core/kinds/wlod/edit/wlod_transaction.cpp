@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <cstdio>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -35,6 +37,10 @@ RecomputeCosts costsOf(const CacheState& state) {
   RecomputeCosts costs = wlodIn(state).rules.costs;
   if (state.edited) costs.rowUs = costs.pairUs = costs.incrementalUs = 0;
   return costs;
+}
+
+double microsecondsSince(Trace::Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Trace::Clock::now() - start).count();
 }
 
 /// Rows attended to, summed over the queries; counted without building lists of rows.
@@ -80,6 +86,10 @@ struct WlodTransaction::Work {
   bool held(CacheLayer layer, std::int32_t row) const { return was[at(layer)][at(old[at(row)])].value() >= 0; }
   bool lacks(CacheLayer layer, std::int32_t row) const {
     return !out.missing[at(layer)].empty() && out.missing[at(layer)][at(row)];
+  }
+  /// An earlier edit has left the row as it was.
+  bool wasStale(std::int32_t row) const {
+    return !before.stale.empty() && old[at(row)] >= 0 && before.stale[at(old[at(row)])];
   }
   bool nowhere(std::int32_t row) const {
     return std::ranges::all_of(state.layers(), [&](CacheLayer layer) { return lacks(layer, row); });
@@ -350,14 +360,19 @@ void WlodTransaction::chooseFrom(Work& work) {
     out.choice = chooseRecompute(dirty, pairsOf(state, dirty.firstDirty), pairsOf(state, 0), costsOf(work.state));
   else out.choice = {false, "only new rows are computed", dirty.share(), 0, 0};
   const bool asked = wanted == WlodRecompute::Full || (wanted == WlodRecompute::Chosen && out.choice.full);
-  const bool left = !asked && needsLeft(work, std::min(dirty.firstDirty, lastEntry(state)));
+  const bool keep = wanted == WlodRecompute::Keep && !appends;
+  std::int32_t from = std::min(dirty.firstDirty, lastEntry(state));  // logits need the newest entry
+  for (std::int32_t row = 0; keep && row < from; ++row)
+    if (work.wasStale(row)) from = row;
+  const bool left = !asked && needsLeft(work, from);
   const bool full = out.choice.full = asked || left;
   if (left) out.choice.reason = "rows that a window has left behind are seen again";
   else if (wanted != WlodRecompute::Chosen && !appends)
     out.choice.reason = full ? "wlod.recompute asks for all rows" : "only dirty rows are computed";
-  work.from = full ? 0 : std::min(dirty.firstDirty, lastEntry(state));  // logits need the newest entry
+  work.from = full ? 0 : from;
   for (std::int32_t row = work.from; row < state.count(); ++row) {
-    bool keeps = !full && dirty.layer0[at(row)] && work.old[at(row)] >= 0;
+    const bool valid = dirty.layer0[at(row)] || (keep && row < dirty.firstDirty);
+    bool keeps = !full && valid && work.old[at(row)] >= 0;
     for (const CacheLayer layer : work.state.layers()) keeps = keeps && !(work.first(layer) && !work.held(layer, row));
     work.keeps.push_back(keeps);
   }
@@ -421,45 +436,80 @@ WlodJob WlodTransaction::jobOf(const Work& work) const {
   return job;
 }
 
-/// `selective`: computes only those old rows again whose layer 1 deviates most.
+/// Old rows that an edit leaves as they were: what `selective` and `keep` do not compute again.
 Status WlodTransaction::chooseRows(Work& work, const Progress& progress) {
   WlodState& state = work.out.state;
-  std::vector<bool> stale(at(state.count()));
-  for (std::size_t row = 0; row < at(work.from); ++row)
-    if (work.old[row] >= 0 && !work.before.stale.empty()) stale[row] = work.before.stale[at(work.old[row])];
   std::vector<std::int32_t> candidates, left;
   const std::int32_t newest = lastEntry(state);
   for (std::int32_t row = work.from; row < state.count(); ++row)
     if (work.keeps[at(row - work.from)] && row != newest && work.comparable(row)) candidates.push_back(row);
-  if (work.recompute == WlodRecompute::Selective && !candidates.empty()) {
+  const bool some = work.recompute == WlodRecompute::Selective || work.recompute == WlodRecompute::Keep;
+  if (some && !candidates.empty()) {
     auto scope = work.trace.scope("choose_rows", std::to_string(candidates.size()) + " candidates");
-    const std::vector<std::int32_t> chosen =
-        mostDeviating(candidates, KV_TRY(deviations(work, candidates, progress)), state.rules.selectiveRatio);
-    std::set_difference(candidates.begin(), candidates.end(), chosen.begin(), chosen.end(), std::back_inserter(left));
+    const auto start = Trace::Clock::now();
+    left = KV_TRY(keptOf(work, candidates, progress));
     leave(work, left);
-    for (const std::int32_t row : left) stale[at(row)] = true;
-    work.out.choice.reason = std::to_string(chosen.size()) + " of " + std::to_string(candidates.size()) +
-        " dirty rows that were there before deviate most";
+    work.out.chooseUs = microsecondsSince(start);
   }
-  for (std::int32_t row = work.from; row < state.count(); ++row)
-    if (!stale[at(row)] && (row == newest || !work.nowhere(row))) work.rows.push_back(row);
+  std::vector<bool> stale(at(state.count())), stays(at(state.count()));
+  for (const std::int32_t row : left) stays[at(row)] = true;
+  for (std::int32_t row = 0; row < state.count(); ++row) {
+    const bool keeps = row < work.from || stays[at(row)];
+    stale[at(row)] = keeps && (row >= std::max(work.from, work.out.invalidation.firstDirty) || work.wasStale(row));
+    if (!keeps && (row == newest || !work.nowhere(row))) work.rows.push_back(row);
+  }
   work.out.computed = static_cast<std::int32_t>(work.rows.size());
   work.out.layer0.resize(at(state.count()));
   for (const std::int32_t row : work.rows) work.out.layer0[at(row)] = work.keeps[at(row - work.from)];
   const bool any = std::find(stale.begin(), stale.end(), true) != stale.end();
   state.stale = any ? std::move(stale) : std::vector<bool>();
-  work.out.all = work.from == 0 && !any;
+  work.out.all = work.from == 0 && left.empty();
   return ok();
 }
 
-/// Relative L2 difference of each row in layer 1 between new and stored values, over K and V. [rows]
-Result<std::vector<double>> WlodTransaction::deviations(Work& work, const std::vector<std::int32_t>& rows,
+/// `selective` keeps all candidates but those whose layer 1 deviates most. `keep` keeps all of them, or none if layer 1
+/// of a sample deviates too much.
+Result<std::vector<std::int32_t>> WlodTransaction::keptOf(Work& work, const std::vector<std::int32_t>& candidates,
+                                                          const Progress& progress) {
+  const WlodRules& rules = work.out.state.rules;
+  std::string& reason = work.out.choice.reason;
+  if (work.recompute == WlodRecompute::Selective) {
+    const std::vector<std::int32_t> chosen =
+        mostDeviating(candidates, KV_TRY(deviations(work, candidates, candidates, progress)), rules.selectiveRatio);
+    reason = std::to_string(chosen.size()) + " of " + std::to_string(candidates.size()) +
+        " dirty rows that were there before deviate most";
+    std::vector<std::int32_t> left;
+    std::set_difference(candidates.begin(), candidates.end(), chosen.begin(), chosen.end(), std::back_inserter(left));
+    return left;
+  }
+  constexpr std::size_t kSampled = 32;  // evenly spread, the first and the last among them
+  std::vector<std::int32_t> sample;
+  const std::size_t n = std::min(candidates.size(), kSampled);
+  for (std::size_t i = 0; i < n; ++i)
+    sample.push_back(candidates[i * (candidates.size() - 1) / std::max<std::size_t>(1, n - 1)]);
+  double apart = 0;
+  for (const double squared : KV_TRY(deviations(work, candidates, sample, progress)))
+    apart += std::sqrt(squared) / static_cast<double>(n);
+  char text[200];
+  std::snprintf(text, sizeof text, "layer 1 of %zu rows deviates by %.3f on average, %s wlod.keep_drift %.3f: %s", n,
+                apart, apart > rules.keepDrift ? "above" : "at most", rules.keepDrift,
+                apart > rules.keepDrift ? "all are computed" : "the rows behind stay");
+  reason = text;
+  return apart > rules.keepDrift ? std::vector<std::int32_t>() : candidates;
+}
+
+/// Squared relative L2 difference of `rows`, some of the candidates, in layer 1 between new and stored values, over K
+/// and V. Other candidates are not computed. [rows]
+Result<std::vector<double>> WlodTransaction::deviations(Work& work, const std::vector<std::int32_t>& candidates,
+                                                        const std::vector<std::int32_t>& rows,
                                                         const Progress& progress) {
   WlodApplied& out = work.out;
   const CacheLayers layers = work.state.cacheLayers();
   const Layer layer(std::min(1, layers.layers - 1));
   WlodJob job = jobOf(work);
   job.layers = layer.value() + 1;
+  for (std::int32_t row = work.from; row < out.state.count(); ++row)
+    if (!std::ranges::binary_search(candidates, row) || std::ranges::binary_search(rows, row)) job.rows.push_back(row);
   KV_TRY(computeWlodRows(m_transformer, m_store, m_faults, job, progress));
   std::vector<double> apart(rows.size()), size(rows.size());
   for (const CacheLayer own : layers.of(layer)) {
@@ -516,7 +566,7 @@ Status WlodTransaction::compute(Work& work, const Progress& progress) {
   job.sumsFrom = work.state.ledger.nextId();
   const auto start = Trace::Clock::now();
   out.result = KV_TRY(computeWlodRows(m_transformer, m_store, m_faults, job, progress));
-  out.us = std::chrono::duration<double, std::micro>(Trace::Clock::now() - start).count();
+  out.us = microsecondsSince(start);
   out.rows = work.rows;
   scope.bytes(out.result.bytes);
   return ok();

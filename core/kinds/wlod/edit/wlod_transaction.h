@@ -28,6 +28,7 @@ struct WlodApplied {
   std::int32_t computed = 0;    // number of computed rows
   std::vector<bool> layer0;     // [rows] computed except for layer 0, which stayed
   double us = 0;                // microseconds of the pass
+  double chooseUs = 0;          // microseconds in which rows were chosen before it
 };
 
 /// The embedding of a token as the model stores it, widened.
@@ -63,7 +64,10 @@ class WlodTransaction {
   Status placeRows(Work& work);
   WlodJob jobOf(const Work& work) const;
   Status chooseRows(Work& work, const Progress& progress);
-  Result<std::vector<double>> deviations(Work& work, const std::vector<std::int32_t>& rows, const Progress& progress);
+  Result<std::vector<std::int32_t>> keptOf(Work& work, const std::vector<std::int32_t>& candidates,
+                                           const Progress& progress);
+  Result<std::vector<double>> deviations(Work& work, const std::vector<std::int32_t>& candidates,
+                                         const std::vector<std::int32_t>& rows, const Progress& progress);
   void leave(Work& work, const std::vector<std::int32_t>& rows);
   void forgetScratch(Work& work);
   bool needsLeft(const Work& work, std::int32_t from) const;

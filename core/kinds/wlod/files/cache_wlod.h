@@ -3,7 +3,8 @@
 // 32^level, e = entries, r = rows in order of arrival:
 //   tree.tokens I32 [t]   tree.{level}.names I32 [N] (-1 = none)   tree.{level}.gists F32 [N, hidden], of levels 1 and
 //   2 entries.nodes I64 [e]   entries.changed I32 [e] (round of the last edit, -1 = none) entries.mass F64 [e] and
-//   entries.scores F64 [e], if the lens has them arrivals.stale U8 [r], if `selective` has left rows as they were
+//   entries.scores F64 [e], if the lens has them arrivals.stale U8 [r], if `selective` or `keep` has left rows as they
+//   were
 // The manifest's "wlod" is null in other sessions, else {settings, round, since_round}. Rows, their order and their
 // phases follow from tree and entries. The file holds neither past rounds nor the last change, neither rules that steer
 // later edits nor measured costs: these are the session's own. Values; any thread.

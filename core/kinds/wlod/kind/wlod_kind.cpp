@@ -13,6 +13,8 @@
 namespace kvlab {
 namespace {
 
+constexpr double kHighestScore = 0.999999;  // scores are below 1
+
 /// The ratios of a change, as text for its event.
 std::string ratiosText(const WlodRatios& r) {
   char out[200];
@@ -44,7 +46,7 @@ std::shared_ptr<const WlodChange> changeOf(const WlodState& before, const WlodPl
   out->share = applied.choice.share;
   out->incrementalUs = applied.choice.incrementalUs;
   out->fullUs = applied.choice.fullUs;
-  out->us = applied.us;
+  out->us = applied.us + applied.chooseUs;
   out->bytes = applied.result.bytes;
   return out;
 }
@@ -61,6 +63,7 @@ WlodRules rulesOf(const WlodSettings& s) {
   rules.every = s.every;
   rules.costs.threshold = s.threshold;
   rules.selectiveRatio = s.selectiveRatio;
+  rules.keepDrift = s.keepDrift;
   return rules;
 }
 
@@ -138,6 +141,27 @@ Result<EditPlan> WlodKind::plan(const SessionParts& parts, const CacheState& sta
   return asEditPlan(wlodIn(state), KV_TRY(planWlod(*withPins(state), parts.model->config().vocab, std::move(actions))));
 }
 
+Result<std::vector<TreeNode>> WlodKind::roomFor(TreeNode gist, const CacheState& state,
+                                                const std::vector<Action>& pending) const {
+  const auto wlod = withPins(state);
+  std::int32_t more = kGistBlock - 1 + addsIn(pending);
+  for (const Action& one : pending)
+    more += (kGistBlock - 1) * (std::holds_alternative<Expand>(one) - std::holds_alternative<Collapse>(one));
+  std::vector<double> scores = m_parts->scores(*wlod);
+  scores.resize(at(wlod->context.cost()));  // without scores all entries are equal
+  scores[at(wlod->context.entryAt(gist.start))] = kHighestScore;
+  const Refocus round = KV_TRY(makeRoom(wlod->context, scores, more, wlod->rules.focus, wlod->rules.working));
+  std::vector<TreeNode> out;
+  for (const LodEdit& edit : round.edits) {
+    if (edit.node.moments().overlaps(gist.moments()))
+      return Error("over_budget", "the working context is full",
+                   "no block but that of " + gist.text() + " may collapse",
+                   "raise wlod.budget in the manifest, or lower wlod.protect", "budget", wlod->rules.working.budget);
+    out.push_back(edit.node);
+  }
+  return out;
+}
+
 WlodTransaction WlodKind::transaction(CallContext& call) const {
   SessionParts& parts = call.parts;
   return WlodTransaction(*parts.transformer, parts.store, parts.layouts, parts.faults, *m_parts->gists);
@@ -196,7 +220,7 @@ Result<Applied> WlodKind::apply(const CacheState& observed, TickPart& part, Call
       (observed.edited || !comesBack(before.draft ? *before.draft->before : observed, call.parts)))
     return Error("unsupported", "the draft was refused",
                  "it would compute earlier rows again in place, and since rows have left layers, or were not computed "
-                 "again after an edit (selective), a rollback could not bring these rows back",
+                 "again after an edit (selective, keep), a rollback could not bring these rows back",
                  "rebuild first, or use layout indirection or paged");
   m_parts->costs.add(applied->result.rows, applied->result.pairs, applied->us);
   applied->state.change = changeOf(before, *plan, *applied, tick);

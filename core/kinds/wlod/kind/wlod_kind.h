@@ -40,6 +40,10 @@ class WlodKind : public CacheKind {
   /// The settings that rows and entries depend on are those that a file must share.
   std::shared_ptr<const KindFile> file(const CacheState& state) const override;
   const Lens& lens() const { return m_parts->lens; }
+  /// Blocks to collapse behind the pending actions, the weakest first, until a gist's children fit into the budget;
+  /// none if they fit. Error over_budget: no blocks but those that hold the gist are left.
+  Result<std::vector<TreeNode>> roomFor(TreeNode gist, const CacheState& state,
+                                        const std::vector<Action>& pending) const;
   /// Estimated recomputing costs, from passes measured on this machine.
   RecomputeCosts costs(const CacheState& state) const { return m_parts->costs.costs(wlodIn(state).rules.costs); }
 

@@ -105,7 +105,8 @@ Status FocusReviser::before(CacheState& observed, TickPart& part, CallContext& c
   scores.resize(static_cast<std::size_t>(state.context.cost()));  // without scores all entries are equal
   if (!room) next->context = state.context.nextRound();
   FocusRules rules = state.rules.focus;
-  if (!room && !adds) rules.dirty = 1;  // after a prompt, edits may make any share dirty
+  // After a prompt, edits may make any share dirty; where rows behind edits are kept, they cost nothing.
+  if ((!room && !adds) || m_settings.recompute == WlodRecompute::Keep) rules.dirty = 1;
   Result<Refocus> round = room ? makeRoom(next->context, scores, adds, rules, next->rules.working)
                                : refocus(next->context, scores, rules, next->rules.working);
   if (!round && room && round.error().code == "over_budget") return ok();  // the plan starts cold or refuses the tick

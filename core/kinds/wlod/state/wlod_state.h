@@ -28,6 +28,7 @@ struct WlodRules {
   FocusRules focus = {};
   bool means = true;             // gists are means of their tokens; else a network made them
   double selectiveRatio = 0.15;  // share of the old dirty rows that are computed again
+  double keepDrift = 0.1;        // deviation of layer 1, relative L2, up to which old dirty rows are kept
   std::int32_t every = 32;       // tokens between rounds of refocusing
   RecomputeCosts costs = {};
 
@@ -48,7 +49,7 @@ class WlodState : public KindState {
   WorkingContext context;
   Column<WlodRow> rows;     // wlodRows() of the context
   Column<LedgerId> ledger;  // [rows]
-  std::vector<bool> stale;  // [rows] not computed again by `selective`; empty = none
+  std::vector<bool> stale;  // [rows] not computed again by `selective` or `keep`; empty = none
 
   std::vector<double> mass;                               // [entries] running mean of attention; empty = none yet
   std::vector<double> scores;                             // [entries] scores from a script; empty = none

@@ -122,10 +122,33 @@ Status endDraft(Session& session, bool keep) {
   });
 }
 
-/// The verbs expand and collapse. Actions are queued, or applied at once with `now`.
-template <class Kind>
-Result<json> lod(Session& session, VerbArgs& in) {
-  return queued(session, {Kind{NodeId(in.integer("node"))}}, in);
+/// Where the budget is full, the weakest blocks collapse first, or are offered.
+Result<json> expandVerb(Session& session, VerbArgs& in) {
+  const NodeId id(in.integer("node"));
+  const TreeNode gist = TreeNode::of(id);
+  const bool makesRoom = in.flag("room");
+  std::vector<Action> actions;
+  const auto* kind = dynamic_cast<const WlodKind*>(&session.kind());
+  const auto rules = kind ? withPins(session.state())->rules.working : WorkingRules();
+  if (kind && !wlodIn(session.state()).context.refusal({true, gist}, rules)) {
+    const Result<std::vector<TreeNode>> blocks = kind->roomFor(gist, session.state(), session.pending());
+    if (!blocks && makesRoom) return blocks.error();
+    std::string named;
+    for (const TreeNode& block : blocks ? *blocks : std::vector<TreeNode>()) {
+      actions.push_back(Collapse{block.id()});
+      named += (named.empty() ? "" : ", ") + block.text();
+    }
+    if (!named.empty() && !makesRoom)
+      return Error("over_budget", gist.text() + " was not expanded",
+                   "its 32 children do not fit into the budget of " + std::to_string(rules.budget) + " entries",
+                   "collapse " + named + " first, the weakest block: expand with `room` does that", "node", id.value());
+  }
+  actions.push_back(Expand{id});
+  return queued(session, std::move(actions), in);
+}
+
+Result<json> collapseVerb(Session& session, VerbArgs& in) {
+  return queued(session, {Collapse{NodeId(in.integer("node"))}}, in);
 }
 
 Result<json> refocusVerb(Session& session, VerbArgs& in) {
@@ -247,18 +270,18 @@ std::span<const Verb> wlodVerbs() {
   static constexpr std::int64_t kMostNode = std::int64_t{kMostMoments} * 4 + 3;
   static const Verb kVerbs[] = {
       {{"expand",
-        {arg::integer("node", 0, kMostNode), nowArg()},
+        {arg::integer("node", 0, kMostNode), arg::flag("room", false), nowArg()},
         "Queues the expansion of a gist into its 32 children; now applies it at once. A node is start * 4 + level; "
-        "tree() lists them.",
+        "tree() lists them. Where the budget is full, room collapses the weakest blocks before it.",
         "Queued",
         Effect::Commits},
-       lod<Expand>},
+       expandVerb},
       {{"collapse",
         {arg::integer("node", 0, kMostNode), nowArg()},
         "Queues the collapse of 32 siblings into their gist; now applies it at once.",
         "Queued",
         Effect::Commits},
-       lod<Collapse>},
+       collapseVerb},
       {{"refocus",
         {arg::integer("rounds", 1, 1 << 16).orElse(1)},
         "Runs rounds of the focus allocator now, whatever is due; each is a tick.",
