@@ -383,7 +383,7 @@ ContestModel::ContestModel(QObject* parent) : LineModel(parent) {
       [this](Line line) { return tokenText(*m_snapshot, line.contest.challenger); })
       .in(Tone::Normal)
       .tips([ledger](Line line) { return ledger(line.contest.challenger); });
-  addNumber("score", tr("Score"), tr("Score of the row that left the window"), {"99.99", 2},
+  addNumber("score", tr("Score"), tr("Score of the row that left the window"), {"0.00999", 2},
             [](Line line) { return figure(line.contest.challengerScore); });
   add("outcome", tr("Outcome"), tr("Whether the challenger won a place in the budget"), QString(13, 'x'),
       [](Line line) { return line.won() ? tr("stays, out goes") : tr("lost, leaves"); })
@@ -393,10 +393,10 @@ ContestModel::ContestModel(QObject* parent) : LineModel(parent) {
       [this](Line line) { return line.won() ? tokenText(*m_snapshot, line.contest.loser) : QString(); })
       .in(Tone::Normal)
       .tips([ledger](Line line) { return line.won() ? ledger(line.contest.loser) : QString(); });
-  addNumber("out_score", tr("Score"), tr("Its score"), {"99.99", 1},
+  addNumber("out_score", tr("Score"), tr("Its score"), {"0.00999", 1},
             [](Line line) { return line.won() ? figure(line.contest.loserScore) : QString(); });
   addNumber("by", tr("By"), tr("Score difference to the evicted row, or to the lowest row of the budget"),
-            {"+99.99", 3},
+            {"+0.00999", 3},
             [](Line line) { return (line.margin > 0 ? QStringLiteral("+") : QString()) + figure(line.margin); });
   withTone([](Line) { return Tone::Muted; });
 }
