@@ -26,11 +26,8 @@ namespace {
 
 const std::string kOracle = KVLAB_TESTS_DIR "/oracle/";
 constexpr const char* kModel = "llama_tied_f32";
-#ifdef __SANITIZE_ADDRESS__
-const QString kLimits;  // the sanitizer reserves more than any limit
-#else
-const QString kLimits = "ulimit -v 4000000; ";  // endless files must not fill the memory
-#endif
+// Endless files must not fill the memory; a sanitizer reserves more than any limit.
+const QString kLimits = test::kSanitized ? "" : "ulimit -v 4000000; ";
 
 struct Hostile {
   std::string name;

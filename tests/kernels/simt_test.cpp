@@ -95,8 +95,8 @@ __global__ void product(const uint32_t* a, const uint16_t* b, float* c) {
 
 __global__ void addOne(int* x) { atomicAdd(x, 1); }
 
-__global__ void loads(const float4* from, float* out) { out[threadIdx.x] = from[threadIdx.x].y; }
-__global__ void storesWords(uint8_t* to) { *reinterpret_cast<uint64_t*>(to + 8 * threadIdx.x) = 1; }
+[[maybe_unused]] __global__ void loads(const float4* from, float* out) { out[threadIdx.x] = from[threadIdx.x].y; }
+[[maybe_unused]] __global__ void storesWords(uint8_t* to) { *reinterpret_cast<uint64_t*>(to + 8 * threadIdx.x) = 1; }
 __global__ void readsWords(const uint8_t* from, float* out) { out[threadIdx.x] = wordAt<float>(from); }
 __global__ void copies(const uint8_t* from, uint32_t valid) {
   copyAsync16(dynamicShared<uint4>() + threadIdx.x, from + 16 * threadIdx.x, valid);

@@ -62,9 +62,7 @@ void ThreadPoolTest::scratchIsPerWorkerAndKept() {
 
 /// Each thread takes address space for its stack.
 void ThreadPoolTest::hasTheThreadsThatThereAre() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  QSKIP("a sanitizer needs more address space than this test leaves");
-#endif
+  if (kvlab::test::kSanitized) QSKIP("a sanitizer needs more address space than this test leaves");
   rlimit old{};
   QCOMPARE(getrlimit(RLIMIT_AS, &old), 0);
   const rlimit little{rlim_t{1} << 31, old.rlim_max};

@@ -9,6 +9,13 @@
 
 namespace kvlab::test {
 
+/// Built with a sanitizer, whose times, address space and heap say nothing of the program's.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
 #ifdef QT_WIDGETS_LIB
 using TestApplication = QApplication;
 #else

@@ -13,9 +13,7 @@ class HistoryMemoryTest : public QObject {
  private:
   /// Bytes of the heap in use; 0 where another allocator stands in.
   static std::int64_t used() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return 0;
-#endif
+    if (test::kSanitized) return 0;
     const struct mallinfo2 now = mallinfo2();
     return static_cast<std::int64_t>(now.uordblks + now.hblkhd);
   }

@@ -173,7 +173,7 @@ void ColourScale::quantise(std::span<const float> values, std::span<std::uint8_t
   }
   const float range = high - low;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const float t = std::min(std::max((values[i] - low) / range, 0.0f), 1.0f);
+    const float t = std::min(std::max(0.0f, (values[i] - low) / range), 1.0f);  // 0 for NaN, which no int holds
     const bool none = values[i] != values[i];
     const int index = std::max(int{kFirstColour}, static_cast<int>(1.5f + t * 254));
     out[i] = none ? kUnmeasured : static_cast<std::uint8_t>(index);
