@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""KV caches of transformers, row by row: edits, eviction, quantisation, hierarchy, and what each costs.
+
+    import kvlab
+    s = kvlab.open("smollm2-135m", policy="h2o:ratio=0.5")
+    s.prompt("The capital of France is")
+    s.step(8)
+    s.rows(3).to_pandas()
+
+A verb of the engine is a method of Session, a table one that gives a kvlab.Table. help(kvlab.Session) lists them.
+"""
+import os
+import pathlib
+
+from . import _core
+from ._errors import Error, checked
+from ._progress import progress, show_progress
+from ._session import Batch, Lanes, Session
+from ._table import Table
+
+__all__ = ["Batch", "Error", "Lanes", "Session", "Table", "open", "open_capture", "resources", "show_progress"]
+
+
+def resources():
+    """The folder of the files that come with the package: the demo model, scripts, sweeps."""
+    chosen = os.environ.get("KVLAB_RESOURCES")
+    return pathlib.Path(chosen) if chosen else pathlib.Path(__file__).parent / "share"
+
+
+def open(model="demo", **manifest):
+    """Opens a session: a model, and keys of the manifest (the manual lists them), as
+    kvlab.open("demo", policy="h2o:budget=64", layout="paged")."""
+    with progress("open") as told:
+        return Session(checked(_core.open({"model": model, **manifest}, str(resources()), told)))
+
+
+def open_capture(path):
+    """Opens the session of a capture, with its history."""
+    with progress("replay") as told:
+        return Session(checked(_core.open_capture(os.fspath(path), str(resources()), told)))

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions, lanes and batches. Their methods are made of the engine's schema: a verb or a table of the engine is a
+method here, with its signature and its help."""
+import html
+
+from . import _core
+from ._errors import Error, checked
+from ._names import described, given, signature, snake
+from ._progress import progress
+from ._table import Table
+
+_SCHEMA = _core.schema()
+_VERBS = {one["name"]: one for one in _SCHEMA["verbs"]}
+_TABLES = {one["name"]: one for one in _SCHEMA["tables"]}
+_SHAPING = ("columns", "where", "begin", "limit")  # arguments that every table takes
+
+
+class _Asker:
+    """What has a handle of the engine, and sends its questions there."""
+
+    _handle = None
+
+    def _ask(self, verb, args):
+        with progress(verb) as told:
+            return checked(self._handle.call(verb, args, told))
+
+    def _arrow(self, args):
+        return checked(self._handle.arrow(args, None))
+
+    @staticmethod
+    def _table(name):
+        return _TABLES[name]
+
+    def close(self):
+        """Frees the session's memory and threads. Later calls are refused with the code closed."""
+        self._handle.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class Session(_Asker):
+    """A model with its KV cache. Calls of several threads wait for each other. Ctrl+C ends a call behind the last whole
+    tick."""
+
+    def __init__(self, handle):
+        self._handle = handle
+
+    def fork(self):
+        """A second session in the present state; the two share nothing but the model."""
+        return Session(checked(self._handle.fork(None)))
+
+    def at(self, tick, branch=None):
+        """The session as it was after another tick, to be read and measured."""
+        return Past(self, tick, branch)
+
+    def lanes(self, changes, together=True, needles=None):
+        """Lanes in lockstep: lane 0 is this session as it is now, which stays as it is; each of the others differs from
+        it by the manifest keys of one entry of `changes` and takes its tokens."""
+        own = self.fork()
+        args = {"lanes": list(changes), "together": together}
+        return Lanes(_opened(own, "lanesOpen", args if needles is None else {**args, "needles": needles}))
+
+    def batch(self, size, together=True):
+        """So many sequences that begin as this session is now, which stays as it is."""
+        return Batch(_opened(self.fork(), "batchOpen", {"size": size, "together": together}))
+
+    def verb(self, name, **args):
+        """Runs a verb of the engine by its name, with the engine's names of arguments."""
+        return self._ask(name, args)
+
+    @property
+    def tick(self):
+        """Number of the last commit."""
+        return self._state("tick")
+
+    @property
+    def text(self):
+        """The context as text."""
+        return self._state("text")
+
+    @property
+    def tokens(self):
+        """Token ids of the context."""
+        return self.ledger(live=True, columns=["tokenId"])["tokenId"]
+
+    @property
+    def state_hash(self):
+        """The hash of rows, maps and mirror; equal states have equal hashes, however they came about."""
+        return self._state("stateHash")
+
+    def __len__(self):
+        return self._state("length")
+
+    def _state(self, column):
+        return self._ask("table", {"name": "state", "of": {}, "columns": [column]})["columns"][column][0]
+
+    def __repr__(self):
+        if self._handle.closed:
+            return "<kvlab.Session, closed>"
+        return f"<kvlab.Session at tick {self.tick}, {len(self)} tokens>"
+
+    def _repr_html_(self):
+        if self._handle.closed:
+            return html.escape(repr(self))
+        state = next(iter(self.state()))
+        lines = "".join(
+            f"<tr><th>{html.escape(name)}</th><td>{html.escape(str(value)[:400])}</td></tr>"
+            for name, value in state.items()
+            if value is not None
+        )
+        return f"<table>{lines}</table>"
+
+
+class Past(Session):
+    """A session after another tick. It can be read and measured."""
+
+    def __init__(self, of, tick, branch):
+        super().__init__(of._handle)
+        self._where = {"tick": tick} if branch is None else {"tick": tick, "branch": branch}
+        self._state("tick")  # refuses a tick that there is not
+
+    def _ask(self, verb, args):
+        return super()._ask("at", {"verb": verb, "args": args, **self._where})
+
+    def _arrow(self, args):
+        import pyarrow
+
+        return pyarrow.table(Table(self, args)._read()).__arrow_c_stream__()
+
+    def fork(self):
+        raise Error("not_a_query", "fork was refused", "another tick can only be read and measured",
+                    "go there, and fork the session", "tick", self._where["tick"])
+
+    def close(self):
+        """Does nothing: the session that it looks at stays open."""
+
+
+class _Member(Session):
+    """One session of several."""
+
+    def __init__(self, group, kind, place):
+        super().__init__(group._handle)
+        self._kind, self._place = kind, place
+
+    def _ask(self, verb, args):
+        return super()._ask(self._kind, {self._kind: self._place, "verb": verb, "args": args})
+
+    _arrow = Past._arrow
+
+    def fork(self):
+        """A session of its own in the present state of this one."""
+        own = Session(checked(self._handle.fork(None)))
+        own._ask({"lane": "lanesClose", "sequence": "batchClose"}[self._kind], {self._kind: self._place})
+        return own
+
+    def close(self):
+        raise Error("in_lockstep", f"{self._kind} {self._place} was not closed", "it runs with the others",
+                    "close all of them")
+
+
+class _Group(_Asker):
+    _kind, _report = "", ""
+
+    def __init__(self, handle):
+        self._handle = handle
+
+    def __len__(self):
+        return len(self.report())
+
+    def __getitem__(self, place):
+        size = len(self)
+        if not isinstance(place, int) or not -size <= place < size:
+            raise IndexError(f"{self._kind} {place!r} of {size}")
+        return _Member(self, self._kind, place % size)
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    def report(self):
+        """A row for each, as a list of dicts."""
+        return self._ask(self._report, {})
+
+    def __repr__(self):
+        return f"<kvlab.{type(self).__name__} of {len(self)}>"
+
+    def _repr_html_(self):
+        rows = self.report()
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        cells = lambda tag, values: "".join(f"<{tag}>{html.escape(str(value))}</{tag}>" for value in values)
+        return "<table>" + "".join(
+            f"<tr>{line}</tr>" for line in [cells("th", names)] + [cells("td", (row.get(n, "") for n in names)) for row in rows]
+        ) + "</table>"
+
+
+class Lanes(_Group):
+    """Sessions that take the same tokens, and differ by manifest keys. Lane 0 is the reference."""
+
+    _kind, _report = "lane", "lanesReport"
+
+
+class Batch(_Group):
+    """Sequences that are stepped together, each with tokens of its own."""
+
+    _kind, _report = "sequence", "batchReport"
+
+
+def _opened(own, verb, args):
+    try:
+        own._ask(verb, args)
+    except BaseException:
+        own.close()
+        raise
+    return own._handle
+
+
+def _method(cls, name, call, sign, doc):
+    call.__name__, call.__qualname__, call.__doc__ = name, f"{cls.__name__}.{name}", doc
+    call.__signature__ = sign
+    setattr(cls, name, call)
+
+
+def _verb_method(cls, verb, name):
+    names, sign = {snake(one["name"]): one["name"] for one in verb["args"]}, signature(verb["args"])
+
+    def call(self, *values, **named):
+        return self._ask(verb["name"], given(sign, names, self, values, named))
+
+    _method(cls, name, call, sign, described(verb["help"], verb["args"]))
+
+
+def _table_method(cls, table):
+    names = {snake(one["name"]): one["name"] for one in table["args"]}
+    shaping = [name for name in _SHAPING if name not in names]
+    sign = signature(table["args"], shaping)
+
+    def call(self, *values, **named):
+        all = given(sign, {**names, **{name: name for name in shaping}}, self, values, named)
+        args = {"name": table["name"], "of": {name: all.pop(name) for name in names.values() if name in all}}
+        return Table(self, {**args, **all})
+
+    _method(cls, snake(table["name"]), call, sign, described(table["help"], table["args"], table["columns"]))
+
+
+def _make_methods():
+    for verb in _VERBS.values():
+        if verb["name"] != "at" and not verb["ofLanes"]:
+            _verb_method(Session, verb, snake(verb["name"]))
+        if verb["lanes"] in ("feeds", "steps"):
+            _verb_method(Lanes, verb, snake(verb["name"]))
+        for cls, prefix in ((Lanes, "lanes"), (Batch, "batch")):
+            own = verb["name"].startswith(prefix) and verb["name"] != prefix
+            name = snake(verb["name"][len(prefix):]).lstrip("_")
+            if own and name not in ("open", "close", "report"):
+                _verb_method(cls, verb, name)
+    for table in _TABLES.values():
+        _table_method(Session, table)
+
+
+_make_methods()
