@@ -13,6 +13,7 @@
 #include "core/python/arrow_stream.h"
 #include "core/python/handle.h"
 #include "core/python/json_python.h"
+#include "core/python/rows_array.h"
 #include "core/session/observe.h"
 #include "core/tables/tables.h"
 #include "core/verbs/verbs.h"
@@ -119,6 +120,48 @@ nb::tuple arrow(const Shared& self, nb::handle given, const nb::object& progress
   });
 }
 
+// --- rows -------------------------------------------------------------------------------------------
+
+template <class T>
+nb::capsule owner(std::shared_ptr<T> kept) {
+  return nb::capsule(new std::shared_ptr<T>(std::move(kept)),
+                     [](void* memory) noexcept { delete static_cast<std::shared_ptr<T>*>(memory); });
+}
+
+/// (K, V), each a NumPy array [rows, kv_heads, head_dim] of f32 that belongs to the caller.
+nb::tuple rowsOf(const Shared& self, std::int64_t layer, bool rotated) {
+  auto rows = [&] {
+    const nb::gil_scoped_release free;
+    return rowsArray(*self, layer, rotated);
+  }();
+  return answerOf(std::move(rows), [](std::shared_ptr<RowsArray> made) {
+    const std::size_t shape[] = {made->rows, made->heads, made->dim};
+    const nb::capsule kept = owner(made);
+    return nb::make_tuple(nb::ndarray<nb::numpy, float>(made->k.data(), 3, shape, kept),
+                          nb::ndarray<nb::numpy, float>(made->v.data(), 3, shape, kept));
+  });
+}
+
+/// (records, format): a read-only NumPy array [slots, bytes] that shares pages with the session, and the offsets of a
+/// record's parts (kernels/row_format.h).
+nb::tuple poolOf(const Shared& self, std::int64_t layer) {
+  auto records = [&] {
+    const nb::gil_scoped_release free;
+    return poolRecords(*self, layer);
+  }();
+  return answerOf(std::move(records), [](std::shared_ptr<PoolRecords> made) {
+    const RowPool& pool = made->pool;
+    const std::size_t shape[] = {at(pool.slots()), at(pool.stride())};
+    const kernels::RowFormat& format = pool.format();
+    const kernels::RowLayout layout = kernels::rowLayout(format);
+    json said{{"kv_heads", format.kvHeads},        {"head_dim", format.headDim}, {"k", kernels::dtypeName(format.k)},
+              {"v", kernels::dtypeName(format.v)}, {"v_offset", layout.v},       {"k_scales_offset", layout.kScales},
+              {"v_scales_offset", layout.vScales}, {"tag_offset", layout.tag},   {"checksum_offset", layout.checksum}};
+    return nb::make_tuple(nb::ndarray<nb::numpy, const std::uint8_t>(pool.data(), 2, shape, owner(made)),
+                          toPython(said));
+  });
+}
+
 // --- what there is ----------------------------------------------------------------------------------
 
 json argsJson(const std::vector<ArgInfo>& args) {
@@ -160,6 +203,8 @@ NB_MODULE(_core, m) {
   nb::class_<Handle>(m, "Handle")
       .def("call", &call, nb::arg("verb"), nb::arg("args"), nb::arg("progress").none())
       .def("arrow", &arrow, nb::arg("args"), nb::arg("progress").none())
+      .def("rows", &rowsOf, nb::arg("layer"), nb::arg("rotated"))
+      .def("pool", &poolOf, nb::arg("layer"))
       .def("fork", &forked, nb::arg("progress").none())
       .def("close",
            [](Handle& self) {

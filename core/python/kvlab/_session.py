@@ -68,6 +68,18 @@ class Session(_Asker):
         """So many sequences that begin as this session is now, which stays as it is."""
         return Batch(_opened(self.fork(), "batchOpen", {"size": size, "together": together}))
 
+    def rows_array(self, layer, rotated=False):
+        """K and V of the resident rows of a cache layer in context order, each a NumPy array [rows, kv_heads, head_dim]
+        of f32 that is yours. Keys are as the model computes them before rotation; with rotated they are turned to their
+        rows' phases, as attention reads them."""
+        return checked(self._handle.rows(layer, rotated))
+
+    def pool(self, layer):
+        """The records of a layer's pool as they lie in their slots, and the offsets of a record's parts. The array
+        [slots, bytes] is read-only, shares its pages with the session, and shows the pool as it is now; it stays valid
+        when the session goes on or is closed. Free slots hold whatever was there."""
+        return checked(self._handle.pool(layer))
+
     def verb(self, name, **args):
         """Runs a verb of the engine by its name, with the engine's names of arguments."""
         return self._ask(name, args)
