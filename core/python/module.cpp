@@ -7,16 +7,13 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
-#include "core/api/layout_names.h"
-#include "core/api/manifest.h"
 #include "core/api/read_json.h"
+#include "core/lists/lists.h"
 #include "core/python/arrow_stream.h"
 #include "core/python/handle.h"
 #include "core/python/json_python.h"
 #include "core/python/rows_array.h"
-#include "core/session/observe.h"
 #include "core/tables/tables.h"
-#include "core/verbs/verbs.h"
 
 namespace nb = nanobind;
 using nlohmann::json;
@@ -164,35 +161,19 @@ nb::tuple poolOf(const Shared& self, std::int64_t layer) {
 
 // --- what there is ----------------------------------------------------------------------------------
 
-json argsJson(const std::vector<ArgInfo>& args) {
-  json out = json::array();
-  for (const ArgInfo& one : args) {
-    json entry{{"name", one.name},         {"type", typeText(one)}, {"optional", one.optional},
-               {"default", one.otherwise}, {"shape", one.shape},    {"words", one.words}};
-    out.push_back(std::move(entry));
-  }
-  return out;
-}
-
-/// {verbs: [{name, args, help, gives, effect, lanes, ofLanes}], tables: [{name, args, columns, help}]}
-nb::object schema() {
-  json verbsOut = json::array(), tablesOut = json::array();
-  for (const VerbInfo& one : verbs())
-    verbsOut.push_back({{"name", one.name},
-                        {"args", argsJson(one.args)},
-                        {"help", one.help},
-                        {"gives", one.gives},
-                        {"effect", name(one.effect)},
-                        {"lanes", name(one.lanes)},
-                        {"ofLanes", one.ofLanes()}});
-  for (const TableInfo& one : tables()) {
-    json columns = json::array();
-    for (const ColumnInfo& column : one.columns)
-      columns.push_back({{"name", column.name}, {"type", name(column.type)}, {"help", column.help}});
-    tablesOut.push_back(
-        {{"name", one.name}, {"args", argsJson(one.args)}, {"columns", std::move(columns)}, {"help", one.help}});
-  }
-  return toPython({{"verbs", std::move(verbsOut)}, {"tables", std::move(tablesOut)}});
+/// The lists of `kvlab list` that are about the engine, each a list of dicts.
+nb::object lists() {
+  return toPython({{"policies", listPolicies()},
+                   {"layouts", listLayouts()},
+                   {"bugs", listBugs()},
+                   {"selftests", listSelfTests()},
+                   {"invariants", listInvariants()},
+                   {"metrics", listMetrics()},
+                   {"verbs", listVerbs()},
+                   {"tables", listTables()},
+                   {"facts", listFacts()},
+                   {"manifest", listManifest()},
+                   {"errors", listErrors()}});
 }
 
 }  // namespace
@@ -217,5 +198,5 @@ NB_MODULE(_core, m) {
       });
   m.def("open", &open, nb::arg("manifest"), nb::arg("resources"), nb::arg("progress").none());
   m.def("open_capture", &openCapture, nb::arg("path"), nb::arg("resources"), nb::arg("progress").none());
-  m.def("schema", &schema);
+  m.def("lists", &lists);
 }

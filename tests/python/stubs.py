@@ -7,8 +7,9 @@ import pathlib
 import re
 import sys
 
-from kvlab import _core
+import kvlab
 from kvlab._names import snake
+from kvlab._session import of_session
 
 HEAD = '''# SPDX-License-Identifier: Apache-2.0
 # Written by tests/python/stubs.py from the engine's schema.
@@ -63,7 +64,7 @@ KINDS = (("integer", "int"), ("number", "float"), ("true or false", "bool"), ("f
 
 def given(arg):
     """The type of an argument."""
-    if arg["words"]:
+    if "words" in arg:
         return "Literal[" + ", ".join(repr(word) for word in arg["words"]) + "]"
     return next((type for start, type in KINDS if arg["type"].startswith(start)), "Json")
 
@@ -78,33 +79,32 @@ def answered(text):
 def method(name, args, answer, more=""):
     out, optional = ["self"], False
     for arg in args:
-        optional = optional or arg["optional"]
-        default = f" | None = {arg['default']!r}" if optional else ""
+        optional = optional or not arg["required"]
+        default = f" | None = {arg.get('default')!r}" if optional else ""
         out.append(f"{snake(arg['name'])}: {given(arg)}{default}")
     return f"    def {name}({', '.join(out)}{more}) -> {answer}: ...\n"
 
 
 def text():
-    schema = _core.schema()
     shaping = lambda args: ", *" + "".join(
         f", {name}: {type} | None = None"
         for name, type in (("columns", "Sequence[str]"), ("where", "str"), ("begin", "int"), ("limit", "int"))
         if name not in [snake(arg["name"]) for arg in args]
     )
     session, lanes, batch = SESSION, GROUP, GROUP
-    for verb in schema["verbs"]:
-        line = method(snake(verb["name"]), verb["args"], answered(verb["gives"]))
-        if verb["name"] != "at" and not verb["ofLanes"]:
+    for verb in kvlab.lists("verbs"):
+        line = method(snake(verb["id"]), verb["args"], answered(verb["gives"]))
+        if verb["id"] != "at" and of_session(verb):
             session += line
         if verb["lanes"] in ("feeds", "steps"):
             lanes += line
         for prefix in ("lanes", "batch"):
-            name = snake(verb["name"][len(prefix):]).lstrip("_")
-            if verb["name"].startswith(prefix) and name not in ("", "open", "close", "report"):
+            name = snake(verb["id"][len(prefix):]).lstrip("_")
+            if verb["id"].startswith(prefix) and name not in ("", "open", "close", "report"):
                 own = method(name, verb["args"], answered(verb["gives"]))
                 lanes, batch = (lanes + own, batch) if prefix == "lanes" else (lanes, batch + own)
-    for table in schema["tables"]:
-        session += method(snake(table["name"]), table["args"], "Table", shaping(table["args"]))
+    for table in kvlab.lists("tables"):
+        session += method(snake(table["id"]), table["args"], "Table", shaping(table["args"]))
     return (f"{HEAD}class Session(_Asker):\n{session}\nclass Past(Session): ...\n\nclass Lanes(_Asker):\n{lanes}\n"
             f"class Batch(_Asker):\n{batch}")
 

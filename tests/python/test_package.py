@@ -14,8 +14,8 @@ import unittest
 import numpy as np
 
 import kvlab
-from kvlab import _core
 from kvlab._names import snake
+from kvlab._session import of_session
 
 STORY = "Anna has a red ball . Tom has a lamp . Where is the"
 
@@ -28,23 +28,21 @@ def resident():
 
 class Schema(unittest.TestCase):
     def test_every_verb_and_table_is_a_method(self):
-        schema = _core.schema()
-        for verb in schema["verbs"]:
-            if verb["ofLanes"] or verb["name"] == "at":
+        for verb in kvlab.lists("verbs"):
+            if not of_session(verb) or verb["id"] == "at":
                 continue
-            method = getattr(kvlab.Session, snake(verb["name"]))
-            self.assertTrue(method.__doc__.startswith(verb["help"]), verb["name"])
+            method = getattr(kvlab.Session, snake(verb["id"]))
+            self.assertTrue(method.__doc__.startswith(verb["title"]), verb["id"])
             names = list(inspect.signature(method).parameters)[1:]
-            self.assertEqual(names, [snake(one["name"]) for one in verb["args"]], verb["name"])
-        for table in schema["tables"]:
-            method = getattr(kvlab.Session, snake(table["name"]))
-            self.assertIn(table["help"], method.__doc__)
+            self.assertEqual(names, [snake(one["name"]) for one in verb["args"]], verb["id"])
+        for table in kvlab.lists("tables"):
+            method = getattr(kvlab.Session, snake(table["id"]))
+            self.assertIn(table["title"], method.__doc__)
             for column in table["columns"]:
                 self.assertIn(column["name"], method.__doc__)
 
     def test_no_two_names_are_one(self):
-        schema = _core.schema()
-        names = [snake(one["name"]) for one in schema["verbs"] + schema["tables"] if one["name"] != "at"]
+        names = [snake(one["id"]) for one in kvlab.lists("verbs") + kvlab.lists("tables") if one["id"] != "at"]
         self.assertEqual(sorted(set(names)), sorted(names))
         own = {"tick", "text", "tokens", "state_hash", "fork", "at", "lanes", "batch", "rows_array", "pool", "verb", "close"}
         self.assertFalse(own & set(names) - {"lane"})

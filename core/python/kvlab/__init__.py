@@ -16,16 +16,24 @@ from typing import Any
 from . import _core
 from ._errors import Error, checked
 from ._progress import progress, show_progress
-from ._session import Batch, Lanes, Session
+from ._session import LISTS, Batch, Lanes, Session
 from ._table import Table
 
-__all__ = ["Batch", "Error", "Lanes", "Session", "Table", "open", "open_capture", "resources", "show_progress"]
+__all__ = ["Batch", "Error", "Lanes", "Session", "Table", "lists", "open", "open_capture", "resources", "show_progress"]
 
 
 def resources() -> pathlib.Path:
     """The folder of the files that come with the package: the demo model, scripts, sweeps."""
     chosen = os.environ.get("KVLAB_RESOURCES")
     return pathlib.Path(chosen) if chosen else pathlib.Path(__file__).parent / "share"
+
+
+def lists(name: str) -> list[dict[str, Any]]:
+    """What there is, as `kvlab list NAME` shows it: policies, layouts, verbs, tables, facts (the words of conditions),
+    manifest (the keys that open() takes), invariants, metrics, bugs, selftests, errors."""
+    if name not in LISTS:
+        raise KeyError(f"{name!r} is none of {', '.join(LISTS)}")
+    return LISTS[name]
 
 
 def open(model: str = "demo", **manifest: Any) -> Session:
