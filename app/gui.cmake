@@ -23,7 +23,7 @@ target_link_libraries(kvlab_app PUBLIC kvlab_core kvlab_widgets Qt6::Qml
 kvlab_precompile(kvlab_app <QtWidgets>)
 kvlab_unity(kvlab_app 14 ${app_sources})
 # These see the engine, where Qt's macro `slots` is a name: they are compiled alone.
-set_source_files_properties(app/engine/core_engine.cpp app/engine/core_lists.cpp app/engine/core_replay.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON
+set_source_files_properties(app/engine/core_engine.cpp app/engine/core_replay.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON
   SKIP_UNITY_BUILD_INCLUSION ON)
 target_compile_definitions(kvlab_app PRIVATE KVLAB_VERSION="${PROJECT_VERSION}"
   KVLAB_SOURCE_RESOURCES="${CMAKE_SOURCE_DIR}/resources"

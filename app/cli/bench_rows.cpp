@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "app/engine/core_lists.h"
+#include "core/lists/lists.h"
 #include "widgets/base/save_file.h"
 
 namespace kvlab {

@@ -7,7 +7,7 @@
 
 #include "app/base/resources.h"
 #include "app/commands/command_registry.h"
-#include "app/engine/core_lists.h"
+#include "core/lists/lists.h"
 #include "widgets/base/view_registry.h"
 
 namespace kvlab {

@@ -6,8 +6,8 @@
 #include "app/base/resources.h"
 #include "app/cli/lists.h"
 #include "app/cli/programs.h"
-#include "app/engine/core_lists.h"
 #include "app/engine/core_replay.h"
+#include "core/lists/lists.h"
 
 namespace kvlab {
 

@@ -10,9 +10,9 @@
 #include "app/base/session_request.h"
 #include "app/cli/programs.h"
 #include "app/engine/core_engine.h"
-#include "app/engine/core_lists.h"
 #include "app/window/main_window.h"
 #include "core/api/read_json.h"
+#include "core/lists/lists.h"
 
 namespace kvlab {
 

@@ -12,7 +12,7 @@
 
 namespace kvlab {
 
-/// Returns the reply of describeModel() for a manifest (core_lists.h). Any thread.
+/// Returns the reply of describeModel() for a manifest (core/lists/lists.h). Any thread.
 using MemoryAsk = std::function<Result<nlohmann::json>(const nlohmann::json& manifest)>;
 
 class MemoryLine : public QLabel {

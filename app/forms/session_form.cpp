@@ -11,12 +11,12 @@
 #include <algorithm>
 
 #include "app/base/manifest_path.h"
-#include "app/engine/core_lists.h"
 #include "app/forms/form_field.h"
 #include "core/api/layout_names.h"
 #include "core/api/manifest_list.h"
 #include "core/api/manifest_values.h"
 #include "core/api/policy_spec.h"
+#include "core/lists/lists.h"
 #include "widgets/base/theme.h"
 
 namespace kvlab {

@@ -11,7 +11,6 @@
 
 #include "app/base/icons.h"
 #include "app/base/resources.h"
-#include "app/engine/core_lists.h"
 #include "app/engine/core_sweep.h"
 #include "app/forms/lane_panel.h"
 #include "app/forms/new_session_panel.h"
@@ -22,6 +21,7 @@
 #include "app/window/edit_list.h"
 #include "app/window/main_window.h"
 #include "core/api/read_json.h"
+#include "core/lists/lists.h"
 #include "widgets/base/format.h"
 #include "widgets/base/save_file.h"
 

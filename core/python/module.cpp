@@ -7,15 +7,13 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
-#include "core/api/layout_names.h"
-#include "core/api/manifest.h"
 #include "core/api/read_json.h"
+#include "core/lists/lists.h"
 #include "core/python/arrow_stream.h"
 #include "core/python/handle.h"
 #include "core/python/json_python.h"
-#include "core/session/observe.h"
+#include "core/python/rows_array.h"
 #include "core/tables/tables.h"
-#include "core/verbs/verbs.h"
 
 namespace nb = nanobind;
 using nlohmann::json;
@@ -119,37 +117,63 @@ nb::tuple arrow(const Shared& self, nb::handle given, const nb::object& progress
   });
 }
 
-// --- what there is ----------------------------------------------------------------------------------
+// --- rows -------------------------------------------------------------------------------------------
 
-json argsJson(const std::vector<ArgInfo>& args) {
-  json out = json::array();
-  for (const ArgInfo& one : args) {
-    json entry{{"name", one.name},         {"type", typeText(one)}, {"optional", one.optional},
-               {"default", one.otherwise}, {"shape", one.shape},    {"words", one.words}};
-    out.push_back(std::move(entry));
-  }
-  return out;
+template <class T>
+nb::capsule owner(std::shared_ptr<T> kept) {
+  return nb::capsule(new std::shared_ptr<T>(std::move(kept)),
+                     [](void* memory) noexcept { delete static_cast<std::shared_ptr<T>*>(memory); });
 }
 
-/// {verbs: [{name, args, help, gives, effect, lanes, ofLanes}], tables: [{name, args, columns, help}]}
-nb::object schema() {
-  json verbsOut = json::array(), tablesOut = json::array();
-  for (const VerbInfo& one : verbs())
-    verbsOut.push_back({{"name", one.name},
-                        {"args", argsJson(one.args)},
-                        {"help", one.help},
-                        {"gives", one.gives},
-                        {"effect", name(one.effect)},
-                        {"lanes", name(one.lanes)},
-                        {"ofLanes", one.ofLanes()}});
-  for (const TableInfo& one : tables()) {
-    json columns = json::array();
-    for (const ColumnInfo& column : one.columns)
-      columns.push_back({{"name", column.name}, {"type", name(column.type)}, {"help", column.help}});
-    tablesOut.push_back(
-        {{"name", one.name}, {"args", argsJson(one.args)}, {"columns", std::move(columns)}, {"help", one.help}});
-  }
-  return toPython({{"verbs", std::move(verbsOut)}, {"tables", std::move(tablesOut)}});
+/// (K, V), each a NumPy array [rows, kv_heads, head_dim] of f32 that belongs to the caller.
+nb::tuple rowsOf(const Shared& self, std::int64_t layer, bool rotated) {
+  auto rows = [&] {
+    const nb::gil_scoped_release free;
+    return rowsArray(*self, layer, rotated);
+  }();
+  return answerOf(std::move(rows), [](std::shared_ptr<RowsArray> made) {
+    const std::size_t shape[] = {made->rows, made->heads, made->dim};
+    const nb::capsule kept = owner(made);
+    return nb::make_tuple(nb::ndarray<nb::numpy, float>(made->k.data(), 3, shape, kept),
+                          nb::ndarray<nb::numpy, float>(made->v.data(), 3, shape, kept));
+  });
+}
+
+/// (records, format): a read-only NumPy array [slots, bytes] that shares pages with the session, and the offsets of a
+/// record's parts (kernels/row_format.h).
+nb::tuple poolOf(const Shared& self, std::int64_t layer) {
+  auto records = [&] {
+    const nb::gil_scoped_release free;
+    return poolRecords(*self, layer);
+  }();
+  return answerOf(std::move(records), [](std::shared_ptr<PoolRecords> made) {
+    const RowPool& pool = made->pool;
+    const std::size_t shape[] = {at(pool.slots()), at(pool.stride())};
+    const kernels::RowFormat& format = pool.format();
+    const kernels::RowLayout layout = kernels::rowLayout(format);
+    json said{{"kv_heads", format.kvHeads},        {"head_dim", format.headDim}, {"k", kernels::dtypeName(format.k)},
+              {"v", kernels::dtypeName(format.v)}, {"v_offset", layout.v},       {"k_scales_offset", layout.kScales},
+              {"v_scales_offset", layout.vScales}, {"tag_offset", layout.tag},   {"checksum_offset", layout.checksum}};
+    return nb::make_tuple(nb::ndarray<nb::numpy, const std::uint8_t>(pool.data(), 2, shape, owner(made)),
+                          toPython(said));
+  });
+}
+
+// --- what there is ----------------------------------------------------------------------------------
+
+/// The lists of `kvlab list` that are about the engine, each a list of dicts.
+nb::object lists() {
+  return toPython({{"policies", listPolicies()},
+                   {"layouts", listLayouts()},
+                   {"bugs", listBugs()},
+                   {"selftests", listSelfTests()},
+                   {"invariants", listInvariants()},
+                   {"metrics", listMetrics()},
+                   {"verbs", listVerbs()},
+                   {"tables", listTables()},
+                   {"facts", listFacts()},
+                   {"manifest", listManifest()},
+                   {"errors", listErrors()}});
 }
 
 }  // namespace
@@ -160,6 +184,8 @@ NB_MODULE(_core, m) {
   nb::class_<Handle>(m, "Handle")
       .def("call", &call, nb::arg("verb"), nb::arg("args"), nb::arg("progress").none())
       .def("arrow", &arrow, nb::arg("args"), nb::arg("progress").none())
+      .def("rows", &rowsOf, nb::arg("layer"), nb::arg("rotated"))
+      .def("pool", &poolOf, nb::arg("layer"))
       .def("fork", &forked, nb::arg("progress").none())
       .def("close",
            [](Handle& self) {
@@ -172,5 +198,5 @@ NB_MODULE(_core, m) {
       });
   m.def("open", &open, nb::arg("manifest"), nb::arg("resources"), nb::arg("progress").none());
   m.def("open_capture", &openCapture, nb::arg("path"), nb::arg("resources"), nb::arg("progress").none());
-  m.def("schema", &schema);
+  m.def("lists", &lists);
 }

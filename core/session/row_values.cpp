@@ -54,24 +54,29 @@ StoredRow storedRow(const RowPool& pool, Slot slot) {
   return out;
 }
 
-void turnKeys(Session& session, CacheLayer layer, std::size_t index, bool rotated, std::vector<float>& keys) {
+void turnKeys(Session& session, CacheLayer layer, std::size_t index, bool rotated, std::span<float> keys) {
   const ResidencyView& map = session.state().map(layer);
-  const int heads = session.store().pool(layer).format().kvHeads;
+  const kernels::RowFormat& format = session.store().pool(layer).format();
+  const std::size_t width = at(format.kvHeads) * at(format.headDim), rows = keys.size() / width;
   Transformer& t = session.transformer();
   const Layer own = session.cacheLayers().layerOf(layer);
   t.rotary().reach(session.state().reach());
   if (rotated && !t.keysRotated()) {
     const std::vector<std::int32_t> phases = rotaryRowsOf(session.state(), map, t.rotary());
-    t.rotateKeys(own, keys.data(), std::span(phases).subspan(index, 1), heads);
+    t.rotateKeys(own, keys.data(), std::span(phases).subspan(index, rows), format.kvHeads);
   }
   const KeyRotation rotation(session.model().config(), own, session.state().reach());
-  std::vector<double> wide(keys.begin(), keys.end());
-  rotation.outside(heads, wide.data());
-  if (!rotated && t.keysRotated()) {
-    rotation.unrotate(map.phase(index).value(), heads, wide.data());
-    rotation.outside(heads, wide.data());
+  std::vector<double> wide(width);
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::span<float> key = keys.subspan(row * width, width);
+    std::copy(key.begin(), key.end(), wide.begin());
+    rotation.outside(format.kvHeads, wide.data());
+    if (!rotated && t.keysRotated()) {
+      rotation.unrotate(map.phase(index + row).value(), format.kvHeads, wide.data());
+      rotation.outside(format.kvHeads, wide.data());
+    }
+    std::transform(wide.begin(), wide.end(), key.begin(), [](double x) { return static_cast<float>(x); });
   }
-  std::transform(wide.begin(), wide.end(), keys.begin(), [](double x) { return static_cast<float>(x); });
 }
 
 Result<RowPair> rebuiltRow(Session& session, CacheLayer layer, std::size_t index) {

@@ -13,9 +13,9 @@ struct StoredRow {
 };
 StoredRow storedRow(const RowPool& pool, Slot slot);
 
-/// Turns keys [kvHeads, headDim] of the row at an index of the layer's map: as the model computes them before rotation,
-/// or turned to the row's phase.
-void turnKeys(Session& session, CacheLayer layer, std::size_t index, bool rotated, std::vector<float>& keys);
+/// Turns keys [rows, kvHeads, headDim] of rows, which start at an index of the layer's map: as the model computes them
+/// before rotation, or turned to the rows' phases.
+void turnKeys(Session& session, CacheLayer layer, std::size_t index, bool rotated, std::span<float> keys);
 
 /// The row at an index of the layer's map as a fresh pass computes and stores it. A pass over the whole context; the
 /// session does not change. Errors: broken, out_of_range (a rebuild does not compute the row), cancelled, device.

@@ -11,30 +11,39 @@ A verb of the engine is a method of Session, a table one that gives a kvlab.Tabl
 """
 import os
 import pathlib
+from typing import Any
 
 from . import _core
 from ._errors import Error, checked
 from ._progress import progress, show_progress
-from ._session import Batch, Lanes, Session
+from ._session import LISTS, Batch, Lanes, Session
 from ._table import Table
 
-__all__ = ["Batch", "Error", "Lanes", "Session", "Table", "open", "open_capture", "resources", "show_progress"]
+__all__ = ["Batch", "Error", "Lanes", "Session", "Table", "lists", "open", "open_capture", "resources", "show_progress"]
 
 
-def resources():
+def resources() -> pathlib.Path:
     """The folder of the files that come with the package: the demo model, scripts, sweeps."""
     chosen = os.environ.get("KVLAB_RESOURCES")
     return pathlib.Path(chosen) if chosen else pathlib.Path(__file__).parent / "share"
 
 
-def open(model="demo", **manifest):
+def lists(name: str) -> list[dict[str, Any]]:
+    """What there is, as `kvlab list NAME` shows it: policies, layouts, verbs, tables, facts (the words of conditions),
+    manifest (the keys that open() takes), invariants, metrics, bugs, selftests, errors."""
+    if name not in LISTS:
+        raise KeyError(f"{name!r} is none of {', '.join(LISTS)}")
+    return LISTS[name]
+
+
+def open(model: str = "demo", **manifest: Any) -> Session:
     """Opens a session: a model, and keys of the manifest (the manual lists them), as
     kvlab.open("demo", policy="h2o:budget=64", layout="paged")."""
     with progress("open") as told:
         return Session(checked(_core.open({"model": model, **manifest}, str(resources()), told)))
 
 
-def open_capture(path):
+def open_capture(path: str | os.PathLike[str]) -> Session:
     """Opens the session of a capture, with its history."""
     with progress("replay") as told:
         return Session(checked(_core.open_capture(os.fspath(path), str(resources()), told)))

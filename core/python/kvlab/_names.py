@@ -16,8 +16,8 @@ def signature(args, more=()):
     out = [inspect.Parameter("self", kind)]
     seen_optional = False
     for one in args:
-        seen_optional = seen_optional or one["optional"]
-        default = one["default"] if seen_optional else inspect.Parameter.empty
+        seen_optional = seen_optional or not one["required"]
+        default = one.get("default") if seen_optional else inspect.Parameter.empty
         out.append(inspect.Parameter(snake(one["name"]), kind, default=default))
     out += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in more]
     return inspect.Signature(out)
@@ -33,8 +33,8 @@ def described(help, args, columns=()):
     """A docstring."""
     lines = [help, ""]
     for one in args:
-        default = "" if one["default"] is None else f", {one['default']!r} unless given"
-        lines.append(f"{snake(one['name'])}: {one['type']}{default or (', may be left out' if one['optional'] else '')}")
+        default = f", {one['default']!r} unless given" if "default" in one else "" if one["required"] else ", may be left out"
+        lines.append(f"{snake(one['name'])}: {one['type']}{default}")
     if columns:
         lines += ["", "Columns:"] + [f"  {one['name']} ({one['type']}): {one['help']}" for one in columns]
     return "\n".join(lines).rstrip()

@@ -9,9 +9,8 @@ from ._names import described, given, signature, snake
 from ._progress import progress
 from ._table import Table
 
-_SCHEMA = _core.schema()
-_VERBS = {one["name"]: one for one in _SCHEMA["verbs"]}
-_TABLES = {one["name"]: one for one in _SCHEMA["tables"]}
+LISTS = _core.lists()
+_TABLES = {one["id"]: one for one in LISTS["tables"]}
 _SHAPING = ("columns", "where", "begin", "limit")  # arguments that every table takes
 
 
@@ -67,6 +66,18 @@ class Session(_Asker):
     def batch(self, size, together=True):
         """So many sequences that begin as this session is now, which stays as it is."""
         return Batch(_opened(self.fork(), "batchOpen", {"size": size, "together": together}))
+
+    def rows_array(self, layer, rotated=False):
+        """K and V of the resident rows of a cache layer in context order, each a NumPy array [rows, kv_heads, head_dim]
+        of f32 that is yours. Keys are as the model computes them before rotation; with rotated they are turned to their
+        rows' phases, as attention reads them."""
+        return checked(self._handle.rows(layer, rotated))
+
+    def pool(self, layer):
+        """The records of a layer's pool as they lie in their slots, and the offsets of a record's parts. The array
+        [slots, bytes] is read-only, shares its pages with the session, and shows the pool as it is now; it stays valid
+        when the session goes on or is closed. Free slots hold whatever was there."""
+        return checked(self._handle.pool(layer))
 
     def verb(self, name, **args):
         """Runs a verb of the engine by its name, with the engine's names of arguments."""
@@ -208,6 +219,11 @@ class Batch(_Group):
     _kind, _report = "sequence", "batchReport"
 
 
+def of_session(verb):
+    """One session alone has the verb."""
+    return verb["lanes"] in ("reference", "feeds", "steps", "refused")
+
+
 def _opened(own, verb, args):
     try:
         own._ask(verb, args)
@@ -227,9 +243,9 @@ def _verb_method(cls, verb, name):
     names, sign = {snake(one["name"]): one["name"] for one in verb["args"]}, signature(verb["args"])
 
     def call(self, *values, **named):
-        return self._ask(verb["name"], given(sign, names, self, values, named))
+        return self._ask(verb["id"], given(sign, names, self, values, named))
 
-    _method(cls, name, call, sign, described(verb["help"], verb["args"]))
+    _method(cls, name, call, sign, described(verb["title"], verb["args"]))
 
 
 def _table_method(cls, table):
@@ -239,21 +255,21 @@ def _table_method(cls, table):
 
     def call(self, *values, **named):
         all = given(sign, {**names, **{name: name for name in shaping}}, self, values, named)
-        args = {"name": table["name"], "of": {name: all.pop(name) for name in names.values() if name in all}}
+        args = {"name": table["id"], "of": {name: all.pop(name) for name in names.values() if name in all}}
         return Table(self, {**args, **all})
 
-    _method(cls, snake(table["name"]), call, sign, described(table["help"], table["args"], table["columns"]))
+    _method(cls, snake(table["id"]), call, sign, described(table["title"], table["args"], table["columns"]))
 
 
 def _make_methods():
-    for verb in _VERBS.values():
-        if verb["name"] != "at" and not verb["ofLanes"]:
-            _verb_method(Session, verb, snake(verb["name"]))
+    for verb in LISTS["verbs"]:
+        if verb["id"] != "at" and of_session(verb):
+            _verb_method(Session, verb, snake(verb["id"]))
         if verb["lanes"] in ("feeds", "steps"):
-            _verb_method(Lanes, verb, snake(verb["name"]))
+            _verb_method(Lanes, verb, snake(verb["id"]))
         for cls, prefix in ((Lanes, "lanes"), (Batch, "batch")):
-            own = verb["name"].startswith(prefix) and verb["name"] != prefix
-            name = snake(verb["name"][len(prefix):]).lstrip("_")
+            own = verb["id"].startswith(prefix) and verb["id"] != prefix
+            name = snake(verb["id"][len(prefix):]).lstrip("_")
             if own and name not in ("open", "close", "report"):
                 _verb_method(cls, verb, name)
     for table in _TABLES.values():

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/engine/core_lists.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "core/lists/lists.h"
 
 #include <algorithm>
 #include <functional>
@@ -44,6 +44,7 @@ json argList(const std::vector<ArgInfo>& args) {
     out.push_back({{"name", arg.name}, {"type", typeText(arg)}, {"required", !arg.optional}});
     if (!arg.otherwise.is_null()) out.back()["default"] = arg.otherwise;
     if (!arg.shape.empty()) out.back()["shape"] = arg.shape;
+    if (!arg.words.empty()) out.back()["words"] = arg.words;
   }
   return out;
 }

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
-// Lists about the engine for `kvlab list` and `kvlab info`; no session is needed. Any thread. The .cpp includes no Qt,
-// because Qt's macros clash with names of core.
+// SPDX-License-Identifier: Apache-2.0
+// Lists about the engine for `kvlab list`, `kvlab info` and the Python package; no session is needed. Any thread.
 #pragma once
 #include <functional>
 #include <nlohmann/json.hpp>

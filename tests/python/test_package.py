@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The package kvlab: every verb and table is a method; errors, tables, arrays, threads and signals."""
+import gc
+import inspect
+import os
+import pathlib
+import pickle
+import signal
+import tempfile
+import threading
+import time
+import unittest
+
+import numpy as np
+
+import kvlab
+from kvlab._names import snake
+from kvlab._session import of_session
+
+STORY = "Anna has a red ball . Tom has a lamp . Where is the"
+
+
+def resident():
+    """Bytes of the program in memory."""
+    gc.collect()
+    return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+
+class Schema(unittest.TestCase):
+    def test_every_verb_and_table_is_a_method(self):
+        for verb in kvlab.lists("verbs"):
+            if not of_session(verb) or verb["id"] == "at":
+                continue
+            method = getattr(kvlab.Session, snake(verb["id"]))
+            self.assertTrue(method.__doc__.startswith(verb["title"]), verb["id"])
+            names = list(inspect.signature(method).parameters)[1:]
+            self.assertEqual(names, [snake(one["name"]) for one in verb["args"]], verb["id"])
+        for table in kvlab.lists("tables"):
+            method = getattr(kvlab.Session, snake(table["id"]))
+            self.assertIn(table["title"], method.__doc__)
+            for column in table["columns"]:
+                self.assertIn(column["name"], method.__doc__)
+
+    def test_no_two_names_are_one(self):
+        names = [snake(one["id"]) for one in kvlab.lists("verbs") + kvlab.lists("tables") if one["id"] != "at"]
+        self.assertEqual(sorted(set(names)), sorted(names))
+        own = {"tick", "text", "tokens", "state_hash", "fork", "at", "lanes", "batch", "rows_array", "pool", "verb", "close"}
+        self.assertFalse(own & set(names) - {"lane"})
+
+    def test_lanes_and_batches_have_what_is_theirs(self):
+        self.assertTrue({"step", "prompt", "needles", "losses", "difference"} <= set(dir(kvlab.Lanes)))
+        self.assertTrue({"step", "prompts", "bytes", "release"} <= set(dir(kvlab.Batch)))
+
+
+class Sessions(unittest.TestCase):
+    def setUp(self):
+        self.s = kvlab.open("demo")
+        self.addCleanup(self.s.close)
+
+    def test_the_first_steps(self):
+        self.assertEqual(len(self.s), 0)
+        self.assertTrue(self.s.prompt(STORY)["ok"])
+        before = self.s.state_hash
+        reports = self.s.step(3)
+        self.assertEqual([one["ok"] for one in reports], [True] * 3)
+        self.assertIn("Anna has a red ball", self.s.text)
+        self.assertEqual(len(self.s.tokens), len(self.s))
+        self.s.undo(3)
+        self.assertEqual(self.s.state_hash, before)
+        self.assertIn("tick 1", repr(self.s))
+        self.assertIn("<table>", self.s._repr_html_())
+
+    def test_errors_say_what_why_and_what_next(self):
+        with self.assertRaises(kvlab.Error) as caught:
+            self.s.evict(99, [0])
+        error = caught.exception
+        self.assertEqual(error.code, "out_of_range")
+        self.assertTrue(error.what and error.why and error.remedy)
+        again = pickle.loads(pickle.dumps(error))
+        self.assertEqual((again.code, str(again)), (error.code, str(error)))
+        with self.assertRaises(kvlab.Error) as caught:
+            kvlab.open("demo", polcy="h2o")
+        self.assertIn("polcy", str(caught.exception))
+        with self.assertRaises(TypeError):
+            self.s.step(nothing=1)
+        with self.assertRaisesRegex(TypeError, r"actions\[0\].new_token_ids: a value of type object"):
+            self.s.inject([{"action": "insert", "new_token_ids": object()}])
+        with self.assertRaisesRegex(ValueError, "value: the number is not finite"):
+            self.s.set_brightness(0, float("nan"))
+
+    def test_a_refused_call_changes_nothing(self):
+        self.s.prompt(STORY)
+        before = self.s.state_hash
+        for call in (lambda: self.s.goto(99), lambda: self.s.inject([{"action": "delete", "position": 999}], now=True)):
+            with self.assertRaises(kvlab.Error):
+                call()
+        self.assertEqual(self.s.state_hash, before)
+
+    def test_numpy_values_are_arguments(self):
+        ids = np.asarray(self.s.tokenise(STORY))
+        self.s.prompt_ids(ids)
+        self.assertEqual(self.s.tokens, ids.tolist())
+        self.s.step(np.int64(2))
+        self.assertEqual(self.s.tick, 3)
+
+    def test_a_closed_session_refuses(self):
+        self.s.close()
+        with self.assertRaises(kvlab.Error) as caught:
+            self.s.step()
+        self.assertEqual(caught.exception.code, "closed")
+        self.assertIn("closed", repr(self.s))
+
+    def test_forks_past_lanes_batches(self):
+        self.s.prompt(STORY)
+        hashes = {self.s.tick: self.s.state_hash}
+        self.s.step(2)
+        self.assertEqual(self.s.at(1).state_hash, hashes[1])
+        with self.assertRaises(kvlab.Error):
+            self.s.at(77)
+        with self.s.fork() as other:
+            other.step(4)
+            self.assertNotEqual(other.tick, self.s.tick)
+        with self.s.lanes([{"policy": "h2o:sinks=1,window=4,budget=4"}]) as lanes:
+            lanes.step(2)
+            self.assertEqual(len(lanes), 2)
+            self.assertEqual(lanes[0].tokens, lanes[1].tokens)
+            with self.assertRaises(IndexError):
+                lanes[2]
+            with lanes[1].fork() as kept:
+                self.assertLess(len(kept.rows(1)), len(kept))
+        with self.s.batch(2) as batch:
+            batch.prompts([" ball", None])
+            self.assertNotEqual(len(batch[0]), len(batch[1]))
+
+    def test_captures_open_again(self):
+        self.s.prompt(STORY)
+        self.s.step(3)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "kept.kvcap"
+            self.s.save_capture(path)
+            with kvlab.open_capture(path) as again:
+                self.assertEqual(again.state_hash, self.s.state_hash)
+
+
+class Tables(unittest.TestCase):
+    def setUp(self):
+        self.s = kvlab.open("demo", policy="h2o:budget=24")
+        self.addCleanup(self.s.close)
+        self.s.prompt(STORY)
+        self.s.step(8)
+
+    def test_columns_and_rows(self):
+        rows = self.s.rows(0, columns=["ledger", "tag", "brightness > 100"], where="position < 5")
+        self.assertEqual(rows.columns, ["ledger", "tag", "brightness > 100"])
+        self.assertEqual(rows["ledger"], rows["tag"])
+        self.assertEqual(rows[0]["ledger"], 0)
+        self.assertEqual(len(rows[1:3]), 2)
+        self.assertIn("<table>", rows._repr_html_())
+
+    def test_arrow_has_the_same_rows(self):
+        import pyarrow
+
+        for table in (self.s.rows(1), self.s.ledger(), self.s.ticks(), self.s.at(2).rows(1)):
+            taken = pyarrow.table(table)
+            taken.validate(full=True)
+            self.assertEqual(taken.num_rows, len(table))
+            for name in table.columns:
+                cells = [None if one != one else one for one in taken[name].to_pylist()]
+                if taken[name].type == "large_string":
+                    continue  # values of any shape are JSON there
+                self.assertEqual(cells, [None if one is None else one for one in table[name]], name)
+
+    def test_a_stream_outlives_its_session(self):
+        import pyarrow
+
+        reader = pyarrow.RecordBatchReader.from_stream(self.s.rows(0))
+        self.s.close()
+        first = reader.read_next_batch()
+        del reader
+        gc.collect()
+        self.assertGreater(first.num_rows, 0)
+
+
+class Rows(unittest.TestCase):
+    def test_arrays_are_the_stored_rows(self):
+        with kvlab.open("demo") as s:
+            s.prompt(STORY)
+            k, v = s.rows_array(1)
+            self.assertEqual(k.shape, v.shape)
+            self.assertEqual(k.shape[0], len(s))
+            one = s.row(1, 3)
+            np.testing.assert_array_equal(k[3].ravel(), np.asarray(one["data"], np.float32).ravel())
+            rotated, _ = s.rows_array(1, rotated=True)
+            np.testing.assert_allclose(np.linalg.norm(rotated, axis=-1), np.linalg.norm(k, axis=-1), rtol=1e-5)
+            self.assertFalse(np.array_equal(rotated, k))
+            np.testing.assert_array_equal(rotated[0], k[0])  # phase 0
+            with self.assertRaises(kvlab.Error):
+                s.rows_array(99)
+
+    def test_a_pool_stays_as_it_was(self):
+        s = kvlab.open("demo", kv={"k": "f32", "v": "f32"})
+        s.prompt(STORY)
+        records, said = s.pool(0)
+        with self.assertRaises(ValueError):
+            records[0] = 0
+        slots = s.rows(0)["slot"]
+        k, v = s.rows_array(0)
+        width = said["kv_heads"] * said["head_dim"]
+        stored = records[slots, : 4 * width].view(np.float32).reshape(k.shape)
+        np.testing.assert_array_equal(stored, k)
+        kept = records[slots].copy()
+        s.settings(kv={"k": "int8", "v": "int8"})
+        s.step(5)
+        s.inject([{"action": "delete", "position": 2}], now=True)
+        np.testing.assert_array_equal(records[slots], kept)
+        s.close()
+        del s
+        gc.collect()
+        np.testing.assert_array_equal(records[slots], kept)
+
+
+class Threads(unittest.TestCase):
+    def test_ctrl_c_ends_behind_a_whole_tick(self):
+        with kvlab.open("demo") as s:
+            s.prompt(STORY)
+            threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+            begin = time.monotonic()
+            with self.assertRaises(KeyboardInterrupt):
+                s.step(1 << 20)
+            self.assertLess(time.monotonic() - begin, 10)
+            self.assertEqual(len(s), len(s.tokens))
+            self.assertFalse([one for one in s.invariants() if not one["ok"]])
+            s.step(2)
+
+    def test_sessions_in_four_threads(self):
+        texts = [None] * 4
+
+        def work(i):
+            with kvlab.open("demo") as s:
+                s.prompt(STORY)
+                s.step(20)
+                texts[i] = s.text
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(set(texts)), 1)
+
+    def test_one_session_in_four_threads(self):
+        with kvlab.open("demo") as s:
+            s.prompt(STORY)
+            threads = [threading.Thread(target=lambda: [s.step(1) for _ in range(10)]) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            self.assertEqual(s.tick, 41)
+
+    def test_nothing_is_left_behind(self):
+        def many(count):
+            for _ in range(count):
+                s = kvlab.open("demo")
+                s.prompt("a ball")
+                s.rows_array(0)
+                list(s.rows(0))
+                del s
+
+        many(20)
+        before = resident()
+        many(int(os.environ.get("KVLAB_OPENED", 200)))
+        self.assertLess(resident() - before, 16 << 20)
+
+
+if __name__ == "__main__":
+    unittest.main()
