@@ -1233,10 +1233,11 @@ interface Session {
   /** Ends what startCapture began. Refused once where a full disk had ended it: the file has a part. */
   stopCapture(): { path: string } | null;
   /** Queues the expansion of a gist into its 32 children; now applies it at once. A node is start * 4 + level; tree()
-   * lists them. */
-  expand(node: number, options?: { now?: boolean }): Queued;
-  expand(node: number, now?: boolean): Queued;
-  expand(options: { node: number; now?: boolean }): Queued;
+   * lists them. Where the budget is full, room collapses the weakest blocks before it. */
+  expand(node: number, options?: { room?: boolean; now?: boolean }): Queued;
+  expand(node: number, room?: boolean, options?: { now?: boolean }): Queued;
+  expand(node: number, room?: boolean, now?: boolean): Queued;
+  expand(options: { node: number; room?: boolean; now?: boolean }): Queued;
   /** Queues the collapse of 32 siblings into their gist; now applies it at once. */
   collapse(node: number, options?: { now?: boolean }): Queued;
   collapse(node: number, now?: boolean): Queued;

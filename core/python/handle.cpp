@@ -71,7 +71,8 @@ Result<std::shared_ptr<Handle>> Handle::fork(Interrupts& interrupts) {
   const std::lock_guard lock(m_mutex);
   KV_TRY(open());
   const Asked asked(*m_holder, interrupts);
-  return std::shared_ptr<Handle>(new Handle(KV_TRY(m_holder->fork())));
+  std::unique_ptr<SessionHolder> made = KV_TRY(m_holder->fork());
+  return std::shared_ptr<Handle>(new Handle(std::move(made)));
 }
 
 void Handle::close() {

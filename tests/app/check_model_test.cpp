@@ -5,11 +5,11 @@
 #include <QPushButton>
 #include <QTreeWidget>
 
-#include "app/engine/core_lists.h"
 #include "app/engine/live_context.h"
 #include "app/form_clicks.h"
 #include "app/whole_window.h"
 #include "app/window/check_panel.h"
+#include "core/lists/lists.h"
 #include "support/runner.h"
 #include "widgets/base/theme.h"
 

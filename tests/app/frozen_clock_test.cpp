@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Two runs of one script show the same bytes while the clock is frozen, in pictures and in texts. Without the frozen
 // clock they differ, so the comparison is not empty.
-#include "app/engine/core_lists.h"
 #include "app/whole_window.h"
+#include "core/lists/lists.h"
 #include "support/runner.h"
 #include "widgets/base/view_registry.h"
 

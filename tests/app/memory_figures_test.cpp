@@ -4,9 +4,9 @@
 #include <QLabel>
 
 #include "app/engine/core_engine.h"
-#include "app/engine/core_lists.h"
 #include "app/whole_window.h"
 #include "core/api/manifest.h"
+#include "core/lists/lists.h"
 #include "support/runner.h"
 #include "widgets/base/format.h"
 #include "widgets/base/storage_groups.h"

@@ -8,10 +8,10 @@
 #include <QToolBar>
 #include <QToolButton>
 
-#include "app/engine/core_lists.h"
 #include "app/form_clicks.h"
 #include "app/forms/new_session_panel.h"
 #include "app/whole_window.h"
+#include "core/lists/lists.h"
 #include "support/runner.h"
 #include "widgets/base/button_use.h"
 

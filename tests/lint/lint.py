@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 TOP = {"app", "core", "kernels", "widgets", "resources", "tests", ".ci", ".clang-format",
-       ".git-blame-ignore-revs", ".gitignore", "CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md", "LICENSE",
+       ".git-blame-ignore-revs", ".gitignore", "CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md", "LICENSE", "pyproject.toml",
        "README.md"}
 ROOMS = {"kernels": 0, "core": 1, "widgets": 2, "app": 3}
 SOURCE = {".h", ".cpp", ".cu", ".cuh"}

@@ -400,59 +400,6 @@ class WlodSessionTest : public QObject {
     QCOMPARE(exactnessMap(*s).layers.back().back(), Exactness::Exact);
   }
 
-  /// `keep` leaves the rows behind edits while layer 1 of them deviates by at most `keep_drift`. An edit beyond that
-  /// computes every row from the first one on that an earlier edit has left.
-  void keepComputesWhereTheDeviationIsLarge_data() {
-    QTest::addColumn<QByteArray>("more");
-    QTest::newRow("layers") << QByteArray("{}");
-    QTest::newRow("in place") << QByteArray(R"({"layout":"contiguous_splice"})");
-    QTest::newRow("pyramid") << QByteArray(R"({"wlod":{"attention":"pyramid","w":64,"w2":1024}})");
-  }
-  void keepComputesWhereTheDeviationIsLarge() {
-    QFETCH(QByteArray, more);
-    const auto open = [&](double most) {
-      json settings = manifest({{"budget", 600},
-                                {"lens", "off"},
-                                {"recompute", "keep"},
-                                {"keep_drift", most},
-                                {"cooldown", 0},
-                                {"protect", 0}});
-      settings.merge_patch(json::parse(more.toStdString()));
-      return SessionFixture(settings);
-    };
-    const auto collapse = [](const SessionFixture& s, int moment) {
-      s.must("collapse", {{"node", id(1, moment)}, {"now", true}});
-      return s.must("tree").at("change");
-    };
-    const int moments[] = {256, 192, 128, 64, 0};
-    const SessionFixture patient = open(16);
-    patient.prompt(500);
-    std::vector<double> deviations;
-    for (const int moment : moments) {
-      const json change = collapse(patient, moment);
-      QVERIFY(change.at("left").get<int>() > 200 && change.at("computed").get<int>() < 8);
-      const std::string reason = change.at("reason"), before = "deviates by ";
-      deviations.push_back(std::stod(reason.substr(reason.find(before) + before.size())));
-      QVERIFY2(patient.damage().isEmpty(), patient.damage().constData());
-    }
-    QVERIFY(deviations.front() > 0 && std::ranges::max(deviations) > deviations.front());
-    patient.must("step", {{"n", 3}});
-    QVERIFY2(patient.damage().isEmpty(), patient.damage().constData());
-    const double apart = drift(patient);
-    QVERIFY2(apart > 0 && apart < 2, std::to_string(apart).c_str());
-
-    const SessionFixture strict = open((std::ranges::max(deviations) + deviations.front()) / 2);
-    strict.prompt(500);
-    int left = collapse(strict, moments[0]).at("left");
-    QVERIFY(left > 200 && drift(strict) > 0);
-    for (std::size_t i = 1; i < std::size(moments) && left > 0; ++i) {
-      left = collapse(strict, moments[i]).at("left");
-      QVERIFY2(strict.damage().isEmpty(), strict.damage().constData());
-    }
-    QVERIFY(left == 0 && drift(strict) == 0);
-    QCOMPARE(exactnessMap(*strict).layers.back().back(), Exactness::Exact);
-  }
-
   /// An expansion that finds the budget full names the weakest block, and collapses it if it is asked to.
   void expansionsMakeRoom() {
     const SessionFixture s(manifest({{"budget", 130}, {"lens", "script"}, {"cooldown", 0}, {"protect", 0}}));

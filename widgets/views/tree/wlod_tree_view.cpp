@@ -65,6 +65,17 @@ void WlodTreeView::makeBody() {
   both->setStretchFactor(1, 2);
   setContent(both);
   setMainControl(m_canvas);
+  m_room = new QToolButton(this);
+  m_room->setText(tr("Collapse the Weakest Block and Expand"));
+  m_room->setAccessibleName(m_room->text());
+  m_room->setToolTip(tr("Make room in the budget by collapsing the blocks with the lowest scores, then expand"));
+  m_room->hide();
+  connect(m_room, &QToolButton::clicked, this, [this] {
+    if (const QString why = whyNotNow(); !why.isEmpty()) return say(tr("not expanded: %1").arg(why));
+    nlohmann::json args = m_roomless;
+    args["room"] = true;
+    send("wlod_expand", args);
+  });
   m_message = new QLabel(this);
   m_message->setObjectName("readout");
   m_message->setWordWrap(true);
@@ -73,17 +84,7 @@ void WlodTreeView::makeBody() {
   m_message->setAccessibleName(tr("Why the last edit was refused"));
   m_message->hide();
   body()->addWidget(m_message);
-  m_room = new QToolButton(this);
-  m_room->setText(tr("Collapse the Weakest Block and Expand"));
-  m_room->setToolTip(tr("Make room in the budget by collapsing the blocks with the lowest scores, then expand"));
-  m_room->hide();
   body()->addWidget(m_room, 0, Qt::AlignLeft);
-  connect(m_room, &QToolButton::clicked, this, [this] {
-    if (const QString why = whyNotNow(); !why.isEmpty()) return say(tr("not expanded: %1").arg(why));
-    nlohmann::json args = m_roomless;
-    args["room"] = true;
-    send("wlod_expand", args);
-  });
   m_readout = readoutLine();
   connect(m_canvas, &WlodCanvas::clicked, this, &WlodTreeView::pick);
   connect(m_canvas, &WlodCanvas::activated, this, [this](TreeNode node) {
