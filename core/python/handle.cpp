@@ -57,7 +57,7 @@ Result<std::shared_ptr<Handle>> Handle::openCapture(const std::string& path, con
 
 Status Handle::open() const {
   if (m_holder) return ok();
-  return Error("closed", "the session was not asked", "it was closed", "open another one");
+  return Error("closed_session", "the session was not asked", "it was closed", "open another one");
 }
 
 Result<nlohmann::json> Handle::call(const std::string& verb, const nlohmann::json& args, Interrupts& interrupts) {

@@ -35,14 +35,14 @@ class Handle {
   static Result<std::shared_ptr<Handle>> openCapture(const std::string& path, const std::string& resources,
                                                      Interrupts& interrupts);
 
-  /// Errors: closed, and those of SessionHolder::execute().
+  /// Errors: closed_session, and those of SessionHolder::execute().
   Result<nlohmann::json> call(const std::string& verb, const nlohmann::json& args, Interrupts& interrupts);
   Result<std::shared_ptr<Handle>> fork(Interrupts& interrupts);
   /// Frees the session; later calls are refused.
   void close();
   bool closed() const;
 
-  /// Calls `reads` with the session, alone. Errors: closed, in_lockstep.
+  /// Calls `reads` with the session, alone. Errors: closed_session, in_lockstep.
   template <class T>
   Result<T> look(const std::function<Result<T>(Session&)>& reads);
 

@@ -107,7 +107,7 @@ class Sessions(unittest.TestCase):
         self.s.close()
         with self.assertRaises(kvlab.Error) as caught:
             self.s.step()
-        self.assertEqual(caught.exception.code, "closed")
+        self.assertEqual(caught.exception.code, "closed_session")
         self.assertIn("closed", repr(self.s))
 
     def test_forks_past_lanes_batches(self):

@@ -221,7 +221,7 @@ inline std::vector<Good> goodCalls(const std::string& folder) {
       {"policies"},
       {"measureLifespans", {{"points", 10}}},
       {"lifespans", {{"since", 1}}},
-      {"expand", {{"node", 5}, {"now", true}}},
+      {"expand", {{"node", 5}, {"room", true}, {"now", true}}},
       {"collapse", {{"node", 5}, {"now", true}}},
       {"refocus", {{"rounds", 2}}},
       {"setLensScores", {{"scores", {0.5}}}, {{"scores", {{"x"}, {nullptr}}}}},

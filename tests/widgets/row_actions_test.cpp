@@ -339,14 +339,6 @@ class RowActionsTest : public QObject {
     action(*map, "Expand")->trigger();
     QCOMPARE(failed.count(), 1);
     context.choose(Position(gist), Choice::Only);
-    action(*map, "Expand")->trigger();  // 272 entries and 31 more are above the budget of 300
-    QCOMPARE(failed.count(), 2);
-    auto wider = std::make_shared<Snapshot>(*context.snapshot());
-    auto tree = std::make_shared<WlodView>(*wider->wlod);
-    tree->budget = 400;
-    wider->wlod = tree;
-    context.push(wider);
-    context.choose(Position(gist), Choice::Only);
     action(*map, "Expand")->trigger();
     QCOMPARE(context.commands.back().verb, std::string("wlod_expand"));
     QCOMPARE(context.commands.back().args, (json{{"node", entries[at(gist)].id().value()}}));

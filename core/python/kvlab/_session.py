@@ -31,7 +31,7 @@ class _Asker:
         return _TABLES[name]
 
     def close(self):
-        """Frees the session's memory and threads. Later calls are refused with the code closed."""
+        """Frees the session's memory and threads. Later calls are refused (closed_session)."""
         self._handle.close()
 
     def __enter__(self):

@@ -69,7 +69,9 @@ json evict(Drawing& in) {
 
 template <bool expand>
 json node(Drawing& in) {
-  return {{"node", drawNode(in, expand)}, {"now", in.draw.percent(50)}};
+  json out{{"node", drawNode(in, expand)}, {"now", in.draw.percent(50)}};
+  if (expand) out["room"] = in.draw.percent(30);
+  return out;
 }
 
 json scores(Drawing& in) {

@@ -68,6 +68,7 @@ void WlodTreeView::makeBody() {
   m_room = new QToolButton(this);
   m_room->setText(tr("Collapse the Weakest Block and Expand"));
   m_room->setAccessibleName(m_room->text());
+  setCommand(m_room, "wlod_expand");
   m_room->setToolTip(tr("Make room in the budget by collapsing the blocks with the lowest scores, then expand"));
   m_room->hide();
   connect(m_room, &QToolButton::clicked, this, [this] {
