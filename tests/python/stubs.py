@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes kvlab/_session.pyi, the types of methods that the package makes of the engine's schema.
 
-    python tests/python/stubs.py [--check]       with the built package on the path
+    python tests/python/stubs.py [--update]       with the built package on the path; without, it compares
 """
 import pathlib
 import re
@@ -111,11 +111,10 @@ def text():
 
 def main():
     path = pathlib.Path(__file__).parents[2] / "core" / "python" / "kvlab" / "_session.pyi"
-    if "--check" in sys.argv:
-        if path.read_text() != text():
-            sys.exit(f"{path} is not what the schema gives: run tests/python/stubs.py")
-        return
-    path.write_text(text())
+    if "--update" in sys.argv:
+        path.write_text(text())
+    elif path.read_text() != text():
+        sys.exit(f"{path} is not what the schema gives: run tests/python/stubs.py --update")
 
 
 if __name__ == "__main__":
