@@ -22,8 +22,8 @@ function read(s, ids, piece = 64) {
 function costs(attention, budget, [name, way]) {
   const moments = bench.quick ? 200 : 6 * 1024, start = Math.floor(moments * 2 / 3), what = `${attention}, budget ${budget}, ${name}`;
   log(`live: ${what}`);
-  const s = open({ attention, budget, moments: 2 * moments, protect: bench.quick ? 32 : 128, start_tokens: budget / 4,
-    start_gists: budget * 4, cooldown: 0, ...way });
+  const s = open(Object.assign({ attention, budget, moments: 2 * moments, protect: bench.quick ? 32 : 128,
+    start_tokens: budget / 4, start_gists: budget * 4, cooldown: 0 }, way));
   const story = s.tokenise(lab.readText("resource:demo/story.txt"));
   const text = Array.from({ length: moments }, (_, i) => story[i % story.length]);
   s.prefill(text.slice(0, start), { last: false });
@@ -54,7 +54,7 @@ function costs(attention, budget, [name, way]) {
 
 /** Questions about stories that were read and asked in this way. */
 function answers([name, way]) {
-  const s = open({ budget: 352, moments: 4096, gist: "trained", protect: 64, every: 8, cooldown: 0, ...way });
+  const s = open(Object.assign({ budget: 352, moments: 4096, gist: "trained", protect: 64, every: 8, cooldown: 0 }, way));
   const truncation = bench.truncation(), right = [], truncated = [];
   for (const set of bench.prompts("recall-1024"))
     for (const story of set.stories) {
