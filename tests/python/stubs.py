@@ -56,7 +56,7 @@ GROUP = '''    def __len__(self) -> int: ...
     def report(self) -> list[Answer]: ...
 '''
 PLAIN = {"string": "str", "boolean": "bool", "number": "float", "any": "Json", "null": "None"}
-KINDS = (("integer", "int"), ("number", "float"), ("true or false", "bool"), ("file", "Path"), ("token ids", "Sequence[int]"),
+KINDS = (("integer", "int"), ("numbers", "Sequence[float]"), ("number", "float"), ("true or false", "bool"), ("file", "Path"), ("token ids", "Sequence[int]"),
          ("ledger ids", "Sequence[int]"), ("actions", "Sequence[Mapping[str, Json]] | Mapping[str, Json]"), ("list", "Sequence[Json]"),
          ("object", "Mapping[str, Json]"), ("policy", "str | Mapping[str, Json]"), ("verb", "str"), ("arguments", "Mapping[str, Json]"),
          ("text", "str"))
