@@ -5,7 +5,7 @@
 # types of tables stand between `// generated: tables` and `// end`, and the methods that are verbs behind
 # `// generated: verbs`.
 #   manual_lists.sh            the test: fails where a page is not current
-#   manual_lists.sh --update   writes the lists into the pages of resources/manual
+#   manual_lists.sh --update   writes the lists into the pages of resources/manual, and the types of the Python package
 # KVLAB names the program; build/dev/kvlab unless given.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -70,6 +70,8 @@ pages=("$root"/resources/manual/*.md)
 if [[ ${1:-} == --update ]]; then
   for page in "${pages[@]}"; do update "$page"; done
   current_types >"$work/now" && { cmp -s "$work/now" "$types" || cp "$work/now" "$types"; }
+  package=$(dirname "$KVLAB")/python python=$root/build/python/bin/python  # where tests/run has built the package
+  if [[ -x $python && -d $package ]]; then PYTHONPATH=$package "$python" "$root/tests/python/stubs.py" --update; fi
   exit 0
 fi
 
