@@ -68,7 +68,8 @@ start() {
   rm -rf "$work/out"
   env PATH="$work/bin:/usr/bin:/bin" "$@" "$pack/run" "$work/out" >"$work/said" 2>&1 </dev/null
   code=$?
-  [[ $code == "$wanted" ]] || { echo "$name: exit $code, expected $wanted"; cat "$work/said"; failures=$((failures + 1)); }
+  # shellcheck disable=SC2053
+  [[ $code == $wanted ]] || { echo "$name: exit $code, expected $wanted"; cat "$work/said"; failures=$((failures + 1)); }
 }
 # holds EXPRESSION: true of the figures `f`; `r` has the result of each part by name.
 holds() {
@@ -115,7 +116,8 @@ holds 'len(r) == 1 and r["kvlab info"] == "failed" and "no NVIDIA driver" in f["
 start loader 0 OLD_MACHINE=1
 
 begin=$SECONDS
-start endless 11 ENDLESS=1 KVLAB_GPU_HASTE=100
+# The tests and tools, and on a slow machine some of the benchmarks behind them.
+start endless '1[1-6]' ENDLESS=1 KVLAB_GPU_HASTE=100
 holds '{r[n] for n in r if "_test" in n} <= {"out of time", "not run"}'
 ((SECONDS - begin < 40)) || { echo "the limits took $((SECONDS - begin)) s"; failures=$((failures + 1)); }
 
