@@ -40,10 +40,17 @@ LEAKS = re.compile(r"\bnew\s+[\w:<>]+\s*[({][^;]*?\bKV_TRY\b")
 
 
 def tracked(root):
-    out = subprocess.run(["git", "-C", str(root), "ls-files", "-co", "--exclude-standard"],
-                         capture_output=True, text=True)
-    names = out.stdout.split("\n") if out.returncode == 0 else [
-        str(p.relative_to(root)) for p in root.rglob("*") if "build" not in p.parts]
+    """The project's files: those that git knows, and new ones in its folders. What else a reader of README.md leaves
+    in the tree, as a script and its pictures, is the reader's."""
+    def listed(*options):
+        out = subprocess.run(["git", "-C", str(root), "ls-files", *options], capture_output=True, text=True)
+        return out.stdout.split("\n") if out.returncode == 0 else None
+
+    names = listed()
+    if names is None:
+        names = [str(p.relative_to(root)) for p in root.rglob("*") if "build" not in p.parts]
+    else:
+        names += [n for n in listed("-o", "--exclude-standard") if n.split("/")[0] in TOP]
     return [pathlib.Path(n) for n in names if n and (root / n).is_file()]
 
 
