@@ -24,7 +24,9 @@ foreach(file ${package_files})
   file(CREATE_LINK ${file} ${package}/${name} SYMBOLIC)
 endforeach()
 file(CREATE_LINK ${CMAKE_SOURCE_DIR}/resources ${package}/share SYMBOLIC)
+file(CREATE_LINK ${CMAKE_SOURCE_DIR}/resources/python/kvlab_cache.py ${package}/_cache_files.py SYMBOLIC)
 
 install(TARGETS _core LIBRARY DESTINATION kvlab COMPONENT python)
+install(FILES resources/python/kvlab_cache.py RENAME _cache_files.py DESTINATION kvlab COMPONENT python)
 install(DIRECTORY resources/demo resources/gates resources/gists resources/lens resources/models resources/prompts resources/sweeps
   DESTINATION kvlab/share COMPONENT python PATTERN "__pycache__" EXCLUDE PATTERN "*.py" EXCLUDE)
