@@ -110,7 +110,10 @@ Result<SelfTestFigure> head_orderSelfTest(SelfTestRoom& room) {
   DenseRun longer = KV_TRY(DenseRun::create(room.weights(), room.backend(), room.ids(room.affordable(kLong))));
   longer.run();
   TextFit fit(KV_TRY(longer.losses(Layer(config.layers))));
-  for (const HeadSwap& swap : *chosen) fit.compare(KV_TRY(lossesWith(room, longer, swap)), textOf(swap));
+  for (const HeadSwap& swap : *chosen) {
+    const std::vector<double> losses = KV_TRY(lossesWith(room, longer, swap));
+    fit.compare(losses, textOf(swap));
+  }
   fit.alsoTried(swapsOf(config).size() - chosen->size());
   return fit.figure(config.vocab);
 }

@@ -51,7 +51,8 @@ Error differs(const std::string& live, const std::string& wanted) {
 Result<Turn> rest(const Session& session, const std::string& text) {
   const Tokenizer& tokenizer = session.model().tokenizer();
   const std::vector<TokenId> live = contextTokens(session);
-  Turn out{text, KV_TRY(chat::encodeChat(tokenizer, text))};
+  std::vector<TokenId> ids = KV_TRY(chat::encodeChat(tokenizer, text));
+  Turn out{text, std::move(ids)};
   if (live.empty()) return out;
   if (live.size() <= out.ids.size() && std::equal(live.begin(), live.end(), out.ids.begin())) {
     out.ids.erase(out.ids.begin(), out.ids.begin() + static_cast<std::ptrdiff_t>(live.size()));
@@ -68,7 +69,8 @@ Result<Turn> rest(const Session& session, const std::string& text) {
 /// The next turn behind whatever the context holds. A reply may have ended with its token already.
 Result<Turn> behind(const Session& session, const std::string& text) {
   const Tokenizer& tokenizer = session.model().tokenizer();
-  Turn out{text, KV_TRY(chat::encodeChat(tokenizer, text))};
+  std::vector<TokenId> ids = KV_TRY(chat::encodeChat(tokenizer, text));
+  Turn out{text, std::move(ids)};
   const std::vector<TokenId> live = contextTokens(session), eos = tokenizer.eos();
   const bool ended = std::find(eos.begin(), eos.end(), live.back()) != eos.end();
   if (!ended || out.ids.empty() || std::find(eos.begin(), eos.end(), out.ids.front()) == eos.end()) return out;

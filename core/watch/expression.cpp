@@ -267,7 +267,8 @@ class Parser {
       const std::size_t place = (skip(), m_at);
       const Operator* how = takeOperator(kCompareRank);
       if (!how || how->rank != kCompareRank) return fail("==, !=, >, >=, < or <= is expected here", place);
-      out.add({*found, how->how, KV_TRY(number())});
+      const double limit = KV_TRY(number());
+      out.add({*found, how->how, limit});
     } while (take(","));
     if (!take(")")) return fail(", or ) is expected here", m_at);
     return out;

@@ -36,7 +36,7 @@ WRITERS = {"core/api/part_file.cpp": "the writer",
            "core/experiment/sweep_journal.cpp": "a journal",
            "app/tools/render_icon.cpp": "runs while the program is built"}
 MANUAL = pathlib.Path("resources/manual")
-LEAKS = re.compile(r"\bnew\s+[\w:<>]+\s*[({][^;]*?\bKV_TRY\b")
+LEAKS = re.compile(r"\bnew\s+[\w:<>]+\s*[({][^;]*?\bKV_TRY\b|\{[^;{}]*,\s*(?:\.\w+ = )?KV_TRY\(")
 
 
 def tracked(root):
@@ -254,7 +254,7 @@ def main(root):
             check_writers(path, text, findings.append)
             if leak := LEAKS.search(text):
                 line = text.count("\n", 0, leak.start()) + 1
-                findings.append(f"{path}:{line}: KV_TRY inside new leaves the memory behind on an error; take the value first")
+                findings.append(f"{path}:{line}: an error of KV_TRY leaves behind what new or the list has made before it; take the value first")
             if path.suffix == ".h" and path.parts[0] in ROOMS:
                 check_types(path, text, types, findings.append)
             for target in includes(root, path):

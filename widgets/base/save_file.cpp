@@ -29,7 +29,8 @@ Result<QByteArray> pictureBytes(const QString& path, const QImage& picture) {
 }
 
 Status savePicture(const QString& path, const QImage& picture) {
-  return saveFile(path, KV_TRY(pictureBytes(path, picture)), "the picture " + path.toStdString());
+  const QByteArray bytes = KV_TRY(pictureBytes(path, picture));
+  return saveFile(path, bytes, "the picture " + path.toStdString());
 }
 
 Status saveDrawing(const QString& path, QWidget& widget) {

@@ -218,7 +218,9 @@ Status readRopesByType(const JsonFields& top, ModelConfig& c, const std::vector<
     ofFull = *object;
   }
   const JsonFields inFull = top.inside(ofFull), inSliding = top.inside(ofSliding);
-  c.ropes = {KV_TRY(RopeReader(inFull, top, c).read(full)), KV_TRY(RopeReader(inSliding, top, c).read(local))};
+  const Rope far = KV_TRY(RopeReader(inFull, top, c).read(full));
+  const Rope near = KV_TRY(RopeReader(inSliding, top, c).read(local));
+  c.ropes = {far, near};
   if (c.ropes[0].dims != c.ropes[1].dims)
     return top.bad("rope_parameters", "turns another share of a head in each layer type", "use another checkpoint");
   c.ropePerLayer.assign(sliding.begin(), sliding.end());

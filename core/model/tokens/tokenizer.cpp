@@ -29,7 +29,8 @@ Error badText(const std::string& why, const std::string& remedy) {
 }
 
 Result<std::shared_ptr<const Tokenizer>> openTokenizer(const std::string& directory, const ModelConfig& config) {
-  const TokenizerSettings settings{.bos = config.bos, .eos = config.eos, .files = KV_TRY(readTokenFiles(directory))};
+  TokenFiles files = KV_TRY(readTokenFiles(directory));
+  const TokenizerSettings settings{.bos = config.bos, .eos = config.eos, .files = std::move(files)};
   std::error_code ignored;
   for (const auto& [name, parse] :
        {std::pair{"/tokenizer.json", &parseTokenizerJson}, std::pair{"/tokenizer.model", &parseSentencePiece}}) {
