@@ -36,7 +36,7 @@ WRITERS = {"core/api/part_file.cpp": "the writer",
            "core/experiment/sweep_journal.cpp": "a journal",
            "app/tools/render_icon.cpp": "runs while the program is built"}
 MANUAL = pathlib.Path("resources/manual")
-LEAKS = re.compile(r"\bnew\s+[\w:<>]+\s*[({][^;]*?\bKV_TRY\b|\{[^;{}]*,\s*(?:\.\w+ = )?KV_TRY\(")
+LEAKS = re.compile(r"\bnew\s+[\w:<>]+\s*[({][^;]*?\bKV_TRY\b|\{[^;{}()]*,\s*(?:\.\w+ = )?KV_TRY\(")
 
 
 def tracked(root):
