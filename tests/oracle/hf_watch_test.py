@@ -135,6 +135,14 @@ class Watching(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "2 sequences"):
                 watch.check()
 
+    def test_passes_without_a_cache_are_let_alone(self):
+        with torch.no_grad():
+            self.model(torch.tensor([PROMPT]), use_cache=False)
+            self.model(input_ids=torch.tensor([PROMPT]))  # makes a cache of its own
+        self.assertEqual(self.watch.tokens(), PROMPT)
+        self.assertEqual(self.watch.check(), [])
+        self.assertEqual(self.watch.check(cache=self.cache), [])
+
     def test_the_rows_in_a_session(self):
         with self.watch.session() as session:
             self.assertEqual(session.tokens, self.watch.tokens())

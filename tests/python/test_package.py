@@ -115,8 +115,11 @@ class Sessions(unittest.TestCase):
         hashes = {self.s.tick: self.s.state_hash}
         self.s.step(2)
         self.assertEqual(self.s.at(1).state_hash, hashes[1])
-        with self.assertRaises(kvlab.Error):
-            self.s.at(77)
+        for call in (lambda: self.s.at(77), lambda: self.s.at(1).fork(), lambda: self.s.at(1).rows_array(0),
+                     lambda: self.s.at(1).pool(0)):
+            with self.assertRaises(kvlab.Error):
+                call()
+        self.assertEqual(self.s.verb("table", name="state", columns=["tick"])["columns"]["tick"], [3])
         with self.s.fork() as other:
             other.step(4)
             self.assertNotEqual(other.tick, self.s.tick)

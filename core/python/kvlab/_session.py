@@ -79,7 +79,7 @@ class Session(_Asker):
         when the session goes on or is closed. Free slots hold whatever was there."""
         return checked(self._handle.pool(layer))
 
-    def verb(self, name, **args):
+    def verb(self, name, /, **args):
         """Runs a verb of the engine by its name, with the engine's names of arguments."""
         return self._ask(name, args)
 
@@ -142,9 +142,18 @@ class Past(Session):
 
         return pyarrow.table(Table(self, args)._read()).__arrow_c_stream__()
 
+    def _refuse(self, what):
+        raise Error("not_a_query", f"{what} was refused", "another tick can only be asked verbs and tables",
+                    f"go there (goto), and call {what} of the session", "tick", self._where["tick"])
+
     def fork(self):
-        raise Error("not_a_query", "fork was refused", "another tick can only be read and measured",
-                    "go there, and fork the session", "tick", self._where["tick"])
+        self._refuse("fork")
+
+    def rows_array(self, layer, rotated=False):
+        self._refuse("rows_array")
+
+    def pool(self, layer):
+        self._refuse("pool")
 
     def close(self):
         """Does nothing: the session that it looks at stays open."""

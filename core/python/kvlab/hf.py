@@ -194,15 +194,16 @@ class Watch:
         self.close()
 
     def _before(self, module, args, kwargs):
-        record = self._records.get(kwargs.get("past_key_values"))
+        cache = kwargs.get("past_key_values")
+        record = self._records.get(cache) if hasattr(cache, "layers") else None
         if record and not record.refused:
-            record.look(kwargs["past_key_values"])
+            record.look(cache)
 
     def _after(self, module, args, kwargs, output):
         cache, ids = kwargs.get("past_key_values"), kwargs.get("input_ids", args[0] if args else None)
         cache = getattr(output, "past_key_values", None) if cache is None else cache
-        if cache is None or ids is None:
-            return
+        if ids is None or not hasattr(cache, "layers"):
+            return  # no text, or no cache of transformers 5
         self._cache = cache
         record = self._records.setdefault(cache, _Record())
         record.refused = record.refused or _refusal(ids, kwargs.get("attention_mask"), cache)
@@ -240,7 +241,11 @@ class Watch:
         rows = [list(known.tokens) for known in record.layers]
         whole = all(one == list(range(len(record.tokens))) for one in rows)
         pairs = tuple((layer.keys[:1], layer.values[:1]) for layer in _filled(cache))
-        load(made, pairs, record.tokens, self.model.config, rows=None if whole else rows)
+        try:
+            load(made, pairs, record.tokens, self.model.config, rows=None if whole else rows)
+        except BaseException:
+            made.close()
+            raise
         return made
 
     def check(self, folder=None, limit=None, cache=None):
@@ -271,8 +276,6 @@ def _refusal(ids, mask, cache):
         return f"the pass has {ids.shape[0]} sequences; kvlab.hf.watch follows one: call the model for each by itself"
     if mask is not None and mask.dim() == 2 and not bool(mask.bool().all()):
         return "the attention mask hides tokens, as padding on the left does; give the tokens without padding"
-    if not hasattr(cache, "layers"):
-        return f"the cache is a {type(cache).__name__} without layers; use transformers 5.2 or newer"
     if any(layer is None for layer in _filled(cache)):
         return "a layer of the cache holds no keys and values, as recurrent ones do; it cannot be followed"
     return None
