@@ -9,13 +9,17 @@ namespace {
 
 constexpr std::chrono::milliseconds kPause{50};
 
+Progress progressOf(Interrupts& interrupts) {
+  return [&interrupts](const std::string& what, std::int64_t done, std::int64_t total) {
+    return interrupts.goOn(what, done, total);
+  };
+}
+
 /// The engine asks `interrupts` as long as this lives.
 class Asked {
  public:
   Asked(SessionHolder& holder, Interrupts& interrupts) : m_holder(holder) {
-    m_holder.setProgress([&interrupts](const std::string& what, std::int64_t done, std::int64_t total) {
-      return interrupts.goOn(what, done, total);
-    });
+    m_holder.setProgress(progressOf(interrupts));
   }
   ~Asked() { m_holder.setProgress({}); }
   Asked(const Asked&) = delete;
@@ -24,12 +28,6 @@ class Asked {
  private:
   SessionHolder& m_holder;
 };
-
-Progress progressOf(Interrupts& interrupts) {
-  return [&interrupts](const std::string& what, std::int64_t done, std::int64_t total) {
-    return interrupts.goOn(what, done, total);
-  };
-}
 
 }  // namespace
 

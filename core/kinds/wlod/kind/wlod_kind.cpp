@@ -147,6 +147,7 @@ Result<std::vector<TreeNode>> WlodKind::roomFor(TreeNode gist, const CacheState&
   std::int32_t more = kGistBlock - 1 + addsIn(pending);
   for (const Action& one : pending)
     more += (kGistBlock - 1) * (std::holds_alternative<Expand>(one) - std::holds_alternative<Collapse>(one));
+  if (WorkingContext::fits(wlod->context.cost() + more, wlod->rules.working)) return std::vector<TreeNode>();
   std::vector<double> scores = m_parts->scores(*wlod);
   scores.resize(at(wlod->context.cost()));  // without scores all entries are equal
   scores[at(wlod->context.entryAt(gist.start))] = kHighestScore;
