@@ -2,6 +2,7 @@
 #include "widgets/views/tree/wlod_tree_view.h"
 
 #include <QComboBox>
+#include <QHBoxLayout>
 #include <QStackedWidget>
 #include <QTabBar>
 #include <QToolButton>
@@ -84,8 +85,10 @@ void WlodTreeView::makeBody() {
   m_message->setFont(theme()->small);
   m_message->setAccessibleName(tr("Why the last edit was refused"));
   m_message->hide();
-  body()->addWidget(m_message);
-  body()->addWidget(m_room, 0, Qt::AlignLeft);
+  auto* said = new QHBoxLayout;  // in one line: a refusal takes little of a low view
+  said->addWidget(m_message, 1);
+  said->addWidget(m_room);
+  body()->addLayout(said);
   m_readout = readoutLine();
   connect(m_canvas, &WlodCanvas::clicked, this, &WlodTreeView::pick);
   connect(m_canvas, &WlodCanvas::activated, this, [this](TreeNode node) {
