@@ -38,8 +38,8 @@ json renamed(const json& policy, const json& name) {
   json out = json::object();
   for (const auto& [key, value] : policy.items()) {
     const std::string& wanted = key;
-    const bool own = std::any_of(policies().begin(), policies().end(),
-                                 [&wanted](const PolicyName& policyName) { return policyName.takes(wanted); });
+    const bool own =
+        std::ranges::any_of(policies(), [&wanted](const PolicyName& policyName) { return policyName.takes(wanted); });
     if (next && key != "name" && key != "preset" && (!own || next->takes(key))) out[key] = value;
   }
   if (!name.is_null()) out["name"] = name;

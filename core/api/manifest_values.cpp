@@ -40,7 +40,7 @@ PolicySpec policyInForce(const json& manifest) {
 }
 
 bool anyTakes(const std::string& key) {
-  return std::any_of(policies().begin(), policies().end(), [&](const PolicyName& one) { return one.takes(key); });
+  return std::ranges::any_of(policies(), [&](const PolicyName& one) { return one.takes(key); });
 }
 
 /// own: the key without "policy.".

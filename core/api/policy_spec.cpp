@@ -2,6 +2,8 @@
 #include "core/api/policy_spec.h"
 
 #include <algorithm>
+#include <deque>
+#include <mutex>
 
 #include "core/api/manifest_keys.h"
 #include "core/api/texts.h"
@@ -18,6 +20,13 @@ constexpr Word<HeadBudget> kHeadBudgets[] = {{"uniform", HeadBudget::Uniform}, {
 constexpr Word<Pooling> kPoolings[] = {{"avg", Pooling::Average}, {"max", Pooling::Maximum}};
 constexpr std::int32_t kMostRows = 1 << 24;
 constexpr const char* kTotals[] = {"budget", "capacity", "ratio"};
+
+/// A name that stands in "name:key=value".
+bool isWord(const std::string& text) {
+  const bool begins = !text.empty() && text[0] >= 'a' && text[0] <= 'z';
+  return begins && text.size() <= 64 &&
+      text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
+}
 
 Error refused(const std::string& field, const json& value, const std::string& why, const std::string& remedy) {
   return Error("bad_manifest", "the policy was refused", why, remedy, field, value);
@@ -38,6 +47,26 @@ void optionalNumber(ManifestKeys& keys, const char* key, std::optional<Value>& o
     return std::nullopt;
   });
   if (there) out = value;
+}
+
+/// Keys that an added policy brought along; each keeps the type of its default.
+void readOptions(ManifestKeys& keys, const PolicyName& policy, PolicySpec& spec) {
+  if (policy.options.empty()) return;
+  json values = json::parse(policy.options);
+  if (spec.options.is_object()) values.update(spec.options);
+  for (const auto& [key, value] : values.items())
+    keys.take(key.c_str(),
+              value.is_number()        ? "number"
+                  : value.is_boolean() ? "true or false"
+                                       : "text",
+              json(value), "An option of the policy.",
+              [&, like = json(value)](const json& given) -> std::optional<std::string> {
+                if (given.is_number() ? !like.is_number() : given.type() != like.type())
+                  return "is not of the type of its default, " + like.dump();
+                values[key] = given;
+                return std::nullopt;
+              });
+  spec.options = std::move(values);
 }
 
 /// Keys of single policies; no policy: all of them, for a list.
@@ -68,6 +97,10 @@ void readOwn(ManifestKeys& keys, const PolicyName* policy, PolicySpec& spec) {
   if (takes("epsilon"))
     keys.real("epsilon", spec.epsilon, 0, 1e6,
               meaning("epsilon", "A constant that is added to the scores before the norms of values weigh them."));
+  if (takes("by"))
+    keys.text("by", spec.by, {},
+              meaning("by", "The score of a row: an expression over its figures (semantics.md, 6)."));
+  if (policy) readOptions(keys, *policy, spec);
 }
 
 void readTotals(ManifestKeys& keys, PolicySpec& spec) {
@@ -134,13 +167,69 @@ std::optional<Error> contradiction(const PolicySpec& spec) {
 
 }  // namespace
 
-std::span<const PolicyName> policies() {
-  static constexpr PolicyName kPolicies[] = {
+namespace {
+
+constexpr PolicyName kPolicies[] = {
 #define KVLAB_POLICY(factory, name, keys, help) {name, keys, help},
 #include "core/api/policies.inc"
 #undef KVLAB_POLICY
+};
+
+/// Added policies. An entry is never changed or taken away, so that its texts stay valid: a later one takes its place.
+struct AddedPolicies {
+  std::mutex mutex;
+  std::deque<std::string> texts;
+  std::deque<PolicyName> all;
+  std::vector<const PolicyName*> present;  // each name once
+
+  std::string_view kept(std::string text) { return texts.emplace_back(std::move(text)); }
+};
+AddedPolicies& addedPolicies() {
+  static auto* const added = new AddedPolicies;  // outlives every thread
+  return *added;
+}
+
+/// "" or the reason why an option cannot be one.
+std::string optionFault(const std::string& name, const json& value) {
+  if (!isWord(name)) return "the option \"" + name + "\" is not a word of small letters, digits and underscores";
+  if (!value.is_number() && !value.is_boolean() && !value.is_string())
+    return "the option " + name + " is neither a number, a text nor a flag";
+  std::vector<ManifestKey> own;
+  ManifestKeys keys(own, "");
+  listPolicyKeys(keys);
+  const bool taken = std::ranges::any_of(own, [&](const ManifestKey& one) { return one.key == name; });
+  return taken ? "the option " + name + " has the name of a key that policies have already" : "";
+}
+
+}  // namespace
+
+std::vector<PolicyName> policies() {
+  std::vector<PolicyName> out(std::begin(kPolicies), std::end(kPolicies));
+  AddedPolicies& added = addedPolicies();
+  const std::lock_guard lock(added.mutex);
+  for (const PolicyName* one : added.present) out.push_back(*one);
+  return out;
+}
+
+Status addPolicyName(const std::string& name, const std::string& keys, const std::string& help, const json& options) {
+  const auto fault = [&](const std::string& why) {
+    return Error("bad_policy", "the policy " + name + " was not added", why, "give it another one", "name", name);
   };
-  return kPolicies;
+  if (!isWord(name)) return fault("its name is not a word of small letters, digits and underscores");
+  if (std::ranges::any_of(kPolicies, [&](const PolicyName& one) { return one.name == name; }))
+    return fault("the program has a policy of that name");
+  if (!options.is_null() && !options.is_object()) return fault("its options are not an object");
+  for (const auto& [key, value] : options.items())
+    if (const std::string why = optionFault(key, value); !why.empty()) return fault(why);
+  AddedPolicies& added = addedPolicies();
+  const std::lock_guard lock(added.mutex);
+  const PolicyName& made =
+      added.all.emplace_back(PolicyName{added.kept(name), added.kept(keys), added.kept(help),
+                                        options.empty() ? std::string_view() : added.kept(options.dump()), true});
+  const auto before = std::ranges::find(added.present, name, &PolicyName::name);
+  if (before != added.present.end()) *before = &made;
+  else added.present.push_back(&made);
+  return ok();
 }
 
 bool PolicyName::takes(std::string_view key) const {
@@ -149,9 +238,12 @@ bool PolicyName::takes(std::string_view key) const {
 }
 
 const PolicyName* policyNamed(std::string_view name) {
-  for (const PolicyName& one : policies())
+  for (const PolicyName& one : kPolicies)
     if (one.name == name) return &one;
-  return nullptr;
+  AddedPolicies& added = addedPolicies();
+  const std::lock_guard lock(added.mutex);
+  const auto found = std::ranges::find(added.present, name, &PolicyName::name);
+  return found == added.present.end() ? nullptr : *found;
 }
 
 std::string notAPolicy(std::string_view name) {

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/api/error.h"
 
@@ -23,11 +24,19 @@ enum class Pooling : std::uint8_t { Average, Maximum };
 
 struct PolicyName {
   std::string_view name, keys, help;  // keys: its own, separated by blanks
+  std::string_view options = {};      // keys that the program knows nothing of, with their defaults: a JSON object
+  bool added = false;                 // by addPolicyName()
   bool takes(std::string_view key) const;
 };
-std::span<const PolicyName> policies();
-/// Null where there is none.
+/// Those of the program, then those that were added, in their order. Names and texts stay valid for good. Any thread.
+std::vector<PolicyName> policies();
+/// Null where there is none. Any thread.
 const PolicyName* policyNamed(std::string_view name);
+/// Adds a policy whose rule comes from outside, or replaces an added one of the same name. options: null or an object
+/// of texts, numbers and flags. Errors (code bad_policy): the name is no word or one of the program's; an option has
+/// the name of another key. Any thread.
+Status addPolicyName(const std::string& name, const std::string& keys, const std::string& help,
+                     const nlohmann::json& options);
 
 struct PolicyPreset {
   std::string_view policy, name, keys, source;  // keys: a JSON object
@@ -58,8 +67,10 @@ struct PolicySpec {
   Pooling pooling = Pooling::Average;
   std::int32_t future = 512;  // positions ahead
   double epsilon = 0;
-  std::string record = {};  // file of recordLifespans(); empty = the session is told otherwise
-  std::string gates = {};   // file of gate weights; empty = those shipped for the model
+  std::string record = {};           // file of recordLifespans(); empty = the session is told otherwise
+  std::string gates = {};            // file of gate weights; empty = those shipped for the model
+  std::string by = "position";       // expression over the figures of a row; policy/expression_policy.cpp
+  nlohmann::json options = nullptr;  // of an added policy: an object
 
   bool operator==(const PolicySpec&) const = default;
   bool keepsAll() const { return name == "full"; }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cstddef>
 
 namespace kvlab {
@@ -98,6 +99,39 @@ std::string nearestNote(std::string_view name, const std::vector<std::string>& n
   return out;
 }
 
+std::string hexText(std::string_view bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  for (const char one : bytes) {
+    const auto byte = static_cast<unsigned char>(one);
+    out += {kDigits[byte >> 4], kDigits[byte & 15]};
+  }
+  return out;
+}
+
+std::optional<std::string> bytesOfHex(std::string_view hex) {
+  if (hex.size() % 2) return std::nullopt;
+  std::string out;
+  for (std::size_t i = 0; i < hex.size(); i += 2) {
+    unsigned char byte = 0;
+    const auto [end, failed] = std::from_chars(&hex[i], &hex[i] + 2, byte, 16);
+    if (failed != std::errc() || end != &hex[i] + 2) return std::nullopt;
+    out += static_cast<char>(byte);
+  }
+  return out;
+}
+
+namespace {
+
+/// True if key= stands there. A comma before anything else belongs to a value, as that of evicted(layer==3, ledger==1).
+bool beginsKey(const std::string& text, std::size_t at) {
+  const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", at);
+  return end == std::string::npos || end == at || (text[end] == '=' && text.compare(end, 2, "==") != 0) ||
+      text[end] == ',';
+}
+
+}  // namespace
+
 Result<json> namedObject(const json& given) {
   if (given.is_object()) return given;
   if (!given.is_string()) return bad("it is neither a text nor an object");
@@ -106,7 +140,8 @@ Result<json> namedObject(const json& given) {
   if (colon == 0 || text.empty()) return bad("the name is missing");
   json out{{"name", text.substr(0, colon)}};
   for (std::size_t at = colon; at != std::string::npos;) {
-    const std::size_t next = text.find(',', at + 1);
+    std::size_t next = text.find(',', at + 1);
+    while (next != std::string::npos && !beginsKey(text, next + 1)) next = text.find(',', next + 1);
     const std::string part = text.substr(at + 1, next == std::string::npos ? next : next - at - 1);
     const std::size_t equals = part.find('=');
     if (equals == 0 || equals == std::string::npos) return bad("\"" + part + "\" is not key=value");

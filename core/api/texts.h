@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,10 @@ std::vector<std::string> namesOf(const Entries& entries) {
   for (const auto& entry : entries) out.emplace_back(entry.name);
   return out;
 }
+
+/// Two hexadecimal digits for each byte, and back; none where the text is something else.
+std::string hexText(std::string_view bytes);
+std::optional<std::string> bytesOfHex(std::string_view hex);
 
 // "NAME:key=value,key=value": manifests, sweeps and the command line write a name with settings in this way.
 

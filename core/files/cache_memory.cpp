@@ -7,6 +7,8 @@
 #include <limits>
 
 #include "core/api/json_values.h"
+#include "core/api/read_json.h"
+#include "core/api/texts.h"
 
 namespace kvlab {
 namespace {
@@ -15,15 +17,15 @@ using nlohmann::json;
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 
 /// One statistic of a layer's rows.
-struct Statistic {
+struct RowStatistic {
   const char* name;
   RowValues LayerPolicyState::*values;
   bool perHead;   // one list per KV head, else one list
   float unknown;  // value of rows without a value
 };
-constexpr Statistic kStatistics[] = {{"received", &LayerPolicyState::received, true, 0},
-                                     {"observed", &LayerPolicyState::observed, true, 0},
-                                     {"scores", &LayerPolicyState::scores, false, kNone}};
+constexpr RowStatistic kRowStatistics[] = {{"received", &LayerPolicyState::received, true, 0},
+                                           {"observed", &LayerPolicyState::observed, true, 0},
+                                           {"scores", &LayerPolicyState::scores, false, kNone}};
 
 std::string prefixOf(CacheLayer layer) { return "policy." + std::to_string(layer.value()) + "."; }
 
@@ -31,7 +33,7 @@ void addPolicy(ColumnsOut& out, const CacheState& state) {
   for (const CacheLayer layer : state.layers()) {
     const LayerPolicyState& own = state.policy->layers[at(layer)];
     const ResidencyView& map = state.map(layer);
-    for (const Statistic& one : kStatistics) {
+    for (const RowStatistic& one : kRowStatistics) {
       const RowValues& values = own.*one.values;
       if (!values.map || values.map->size() == 0) continue;
       const auto lists = static_cast<int>(values.values.size() / values.map->size());
@@ -162,13 +164,16 @@ class MemoryReader {
     if (!one.is_object()) return bad("memory.layers has something else than objects");
     m_out.policies.push_back(one.value("policy", json()));
     const json budget = one.value("budget", json()), bands = one.value("bands", json());
+    const std::optional<std::string> memory = bytesOfHex(memberOr(one, "memory", std::string()));
     const auto number = [](const json& value) {
       return value.is_number_unsigned() && value.get<std::uint64_t>() < (std::uint64_t{1} << 28);
     };
     if (!(budget.is_null() || number(budget)) || !bands.is_array() || bands.size() != 3 ||
         !std::all_of(bands.begin(), bands.end(), number))
       return bad("memory.layers has a budget or bands that are no numbers of rows");
+    if (!memory) return bad("memory.layers has a memory that is not hexadecimal");
     LayerPolicyState& own = m_out.policy.layers[at(layer)];
+    own.memory = *memory;
     if (!budget.is_null()) own.budget = budget.get<std::int32_t>();
     m_out.policy.audit.layers[at(layer)].bands = {bands[0], bands[1], bands[2]};
     return readStatistics(layer, own);
@@ -177,7 +182,7 @@ class MemoryReader {
   Status readStatistics(CacheLayer layer, LayerPolicyState& own) {
     const std::vector<LedgerId> ids = mapOf(layer);
     const std::shared_ptr<const ResidencyView> map = naming(ids);
-    for (const Statistic& one : kStatistics) {
+    for (const RowStatistic& one : kRowStatistics) {
       const std::string name = prefixOf(layer) + one.name;
       if (!m_in.has(name)) continue;
       std::vector<float> values;
@@ -228,6 +233,8 @@ json memoryJson(const CacheState& state) {
     layers.push_back({{"policy", state.policy->specs[layer].toJson()},
                       {"budget", orNull(state.policy->layers[layer].budget)},
                       {"bands", {bands.sinks, bands.budget, bands.window}}});
+    if (const std::string& memory = state.policy->layers[layer].memory; !memory.empty())
+      layers.back()["memory"] = hexText(memory);
   }
   return {{"prefilling", state.policy->prefilling},
           {"prompt_rows", state.policy->promptRows},

@@ -9,7 +9,7 @@
 //   policy.{layer}.mean F64 [heads, headDim]   policy.{layer}.covariance F64 [heads, headDim, headDim]
 //   future.{layer} F32 [lists, rows of the record], if an oracle has a record
 // The manifest's "memory" is null without policies, else {prefilling, prompt_rows, seen, layers: [{policy, budget,
-// bands}]}. Values; any thread.
+// bands, memory?}]}, memory in hexadecimal. Values; any thread.
 #pragma once
 #include "core/files/cache_columns.h"
 

@@ -16,8 +16,11 @@
 #include <thread>
 
 #include "core/api/part_file.h"
+#include "core/api/read_json.h"
+#include "core/api/texts.h"
 #include "core/model/files/mapped_file.h"
 #include "core/model/files/strict_json.h"
+#include "core/policy/policy.h"
 
 namespace kvlab {
 namespace {
@@ -79,6 +82,65 @@ int versionOf(std::span<const std::byte> bytes) {
 
 Error badCapture(const std::string& file, const std::string& why, const std::string& field = {}) {
   return Error("bad_capture", "cannot read " + file, why, "use an undamaged copy of the capture", field);
+}
+
+// --- decisions of added policies
+
+bool decides(const std::vector<std::shared_ptr<const Decisions>>& all) {
+  return std::ranges::any_of(all, [](const auto& one) { return one != nullptr; });
+}
+
+json toJson(const std::vector<std::shared_ptr<const Decisions>>& all) {
+  json out = json::array();
+  for (const auto& decisions : all) {
+    json& list = out.emplace_back(decisions ? json::array() : json());
+    for (std::size_t i = 0; decisions && i < decisions->size(); ++i) {
+      const Decided& from = (*decisions)[i];
+      json& one = list.emplace_back(json{{"layer", from.layer.value()}});
+      for (const LedgerId id : from.left) one["left"].push_back(id.value());
+      if (from.budget) one["budget"] = *from.budget;
+      if (!from.memory.empty()) one["memory"] = hexText(from.memory);
+    }
+  }
+  return out;
+}
+
+bool isCount(const json& value) {
+  return value.is_number_unsigned() && value.get<std::uint64_t>() <= std::numeric_limits<std::int32_t>::max();
+}
+
+/// None where it is no decision.
+std::optional<Decided> decidedOf(const json& from) {
+  const json layer = member(from, "layer"), budget = member(from, "budget"), memory = member(from, "memory"),
+             left = member(from, "left");
+  if (!isCount(layer) || !(left.is_null() || left.is_array()) || !std::ranges::all_of(left, isCount) ||
+      !(budget.is_null() || isCount(budget)) || !(memory.is_null() || memory.is_string()))
+    return std::nullopt;
+  Decided out{CacheLayer(layer.get<std::int32_t>())};
+  for (const json& id : left) out.left.push_back(LedgerId(id.get<std::int32_t>()));
+  if (!budget.is_null()) out.budget = budget.get<std::int32_t>();
+  if (memory.is_string()) {
+    std::optional<std::string> bytes = bytesOfHex(memory.get<std::string>());
+    if (!bytes) return std::nullopt;
+    out.memory = std::move(*bytes);
+  }
+  return out;
+}
+
+std::optional<std::vector<std::shared_ptr<const Decisions>>> decisionsOf(const json& all) {
+  std::vector<std::shared_ptr<const Decisions>> out;
+  if (!all.is_null() && !all.is_array()) return std::nullopt;
+  for (const json& list : all) {
+    if (!list.is_null() && !list.is_array()) return std::nullopt;
+    auto decisions = list.is_null() ? nullptr : std::make_shared<Decisions>();
+    for (const json& one : list) {
+      std::optional<Decided> decided = decidedOf(one);
+      if (!decided) return std::nullopt;
+      decisions->push_back(std::move(*decided));
+    }
+    out.push_back(std::move(decisions));
+  }
+  return out;
 }
 
 class CaptureReader {
@@ -159,14 +221,22 @@ class CaptureReader {
     const auto header = KV_TRY(object(text));
     for (const char* field : {"fingerprint", "numerics"})
       if (!header.value(field, json()).is_string()) return bad(std::string(field) + " is not text", field);
+    KV_TRY(declare(header));
     const Result<Manifest> manifest = Manifest::fromJson(header.value("manifest", json()));
     if (!manifest) return bad(manifest.error().why, manifest.error().field);
     m_capture.header = {*manifest, header["fingerprint"].get<std::string>(), header["numerics"].get<std::string>()};
     return ok();
   }
 
+  Status declare(const json& record) const {
+    if (!record.contains("policies")) return ok();
+    const Status declared = declarePolicies(record["policies"]);
+    return declared ? ok() : bad(declared.error().why, "policies");
+  }
+
   Status readRecord(std::string_view text) {
     const auto payload = KV_TRY(object(text));
+    KV_TRY(declare(payload));
     if (m_version > 2 && !payload.contains("verb") && payload.contains("commits")) return readProgress(payload);
     if (m_version < 2 || !isAside(payload)) return readCommand(payload);
     Result<CaptureAside> aside = asideFromJson(payload);
@@ -190,6 +260,7 @@ class CaptureReader {
     out.tick = done.tick;
     out.commits = done.commits;
     out.hash = std::move(done.hash);
+    out.decided = std::move(done.decided);
     m_capture.commands.push_back(std::move(out));
     return ok();
   }
@@ -202,6 +273,7 @@ class CaptureReader {
     command.tick = done.tick;
     command.commits = done.commits;
     command.hash = std::move(done.hash);
+    for (auto& one : done.decided) command.decided.push_back(std::move(one));
     return ok();
   }
 
@@ -211,7 +283,9 @@ class CaptureReader {
     std::int64_t tick = 0, commits = 0;
     if (!whole(record, "tick", tick)) return bad("tick is not a whole number from 0", "tick");
     if (!whole(record, "commits", commits)) return bad("commits is not a whole number from 0", "commits");
-    return CaptureProgress{Tick(tick), commits, hash.get<std::string>()};
+    auto decided = decisionsOf(member(record, "decided"));
+    if (!decided) return bad("decided is no list of decisions", "decided");
+    return CaptureProgress{Tick(tick), commits, hash.get<std::string>(), std::move(*decided)};
   }
 
   static bool whole(const json& object, const char* field, std::int64_t& out) {
@@ -237,23 +311,25 @@ std::uint64_t captureChecksum(std::string_view payload, std::uint64_t number) {
 }
 
 std::string captureStart(const CaptureHeader& header) {
-  return std::string(kFirstLine) +
-      framed({{"manifest", header.manifest.toJson()},
-              {"fingerprint", header.fingerprint},
-              {"numerics", header.numerics}},
-             0);
+  json payload{
+      {"manifest", header.manifest.toJson()}, {"fingerprint", header.fingerprint}, {"numerics", header.numerics}};
+  if (addedPolicyCount() > 0) payload["policies"] = addedPolicies(0);
+  return std::string(kFirstLine) + framed(payload, 0);
 }
 
 std::string captureRecord(const CaptureCommand& command, std::uint64_t number) {
   json payload{
       {"verb", command.verb}, {"args", command.args}, {"tick", command.tick.value()}, {"commits", command.commits}};
   if (!command.hash.empty()) payload["hash"] = command.hash;
+  if (decides(command.decided)) payload["decided"] = toJson(command.decided);
+  if (addedPolicyCount() > 0 && command.verb == "settings") payload["policies"] = addedPolicies(0);
   return framed(payload, number);
 }
 
 std::string captureRecord(const CaptureProgress& progress, std::uint64_t number) {
   json payload{{"tick", progress.tick.value()}, {"commits", progress.commits}};
   if (!progress.hash.empty()) payload["hash"] = progress.hash;
+  if (decides(progress.decided)) payload["decided"] = toJson(progress.decided);
   return framed(payload, number);
 }
 

@@ -3,11 +3,14 @@
 //   "kvlab-capture 3\n", then records: u32 length, u64 XXH3-64 of the payload seeded with the
 //   record's number, payload (JSON, UTF-8); little-endian, nothing between records.
 // Record 0 is {"manifest", "fingerprint" of the model, "numerics"}, every later one a command
-//   {"verb", "args", "tick" after it, "commits" it made, "hash"?}
+//   {"verb", "args", "tick" after it, "commits" it made, "hash"?, "decided"?}
 // or how far the command before it has come, while its session goes on
-//   {"tick", "commits", "hash"?}
+//   {"tick", "commits", "hash"?, "decided"?}
 // or tells of notes, breakpoints, watches and pending actions (capture_aside.h). Version 1 had commands only, version 2
 // no records of how far a command has come and of pending actions; both are read as well.
+// decided has what policies whose rules come from outside decided, so that a replay needs no rules: for each commit of
+// the record null or a list of {"layer", "left": [ledger ids]?, "budget"?, "memory": hexadecimal?}. The header, and
+// records that come later, may have "policies": what declarePolicies() reads (core/policy/policy.h).
 // hash is the state hash after the command, without pending actions. A file may end anywhere: the reader ignores bytes
 // after the last whole record and names them in a note. A whole record with invalid content is an error (code
 // bad_capture) that names record and byte. Values; any thread.
@@ -25,6 +28,7 @@
 #include "core/api/ids.h"
 #include "core/api/manifest.h"
 #include "core/files/capture_aside.h"
+#include "core/state/policy_state.h"
 
 namespace kvlab {
 
@@ -32,16 +36,18 @@ struct CaptureCommand {
   std::string verb;
   nlohmann::json args = nlohmann::json::object();
   Tick tick;
-  std::int64_t commits = 1;  // fewer if the command was stopped or partly taken back
-  std::string hash = {};     // empty = not recorded
-  std::uint64_t record = 0;  // number of its record in the file that it was read from
+  std::int64_t commits = 1;                                    // fewer if the command was stopped or partly taken back
+  std::string hash = {};                                       // empty = not recorded
+  std::uint64_t record = 0;                                    // number of its record in the file that it was read from
+  std::vector<std::shared_ptr<const Decisions>> decided = {};  // [commits], or empty if there are none
 };
 
 /// The progress of the last command of a file.
 struct CaptureProgress {
   Tick tick;
   std::int64_t commits = 0;
-  std::string hash = {};  // empty = not recorded
+  std::string hash = {};                                       // empty = not recorded
+  std::vector<std::shared_ptr<const Decisions>> decided = {};  // of the commits since the record before, if there are
 };
 
 struct CaptureHeader {

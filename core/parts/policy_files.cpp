@@ -23,7 +23,7 @@ std::string gatesPath(const SessionParts& parts, const std::string& file) {
   return file.empty() ? trainedFile("gates", parts.model->spec(), parts.resources) : file;
 }
 
-bool asksGates(const PolicySpec& spec) { return policyOf(spec.name).needs & kGates; }
+bool asksGates(const PolicySpec& spec) { return needsOf(spec) & kGates; }
 
 Status possible(const SessionParts& parts, const std::vector<PolicySpec>& specs) {
   KV_TRY(knownPolicies(specs));

@@ -14,7 +14,7 @@ namespace {
 std::set<std::int32_t> momentsFrom(const std::vector<PolicySpec>& specs, std::int32_t queries) {
   std::set<std::int32_t> from;
   for (const PolicySpec& spec : specs)
-    if (spec.observe == queries && (policyOf(spec.name).needs & kMoments)) from.insert(spec.sinks);
+    if (spec.observe == queries && (needsOf(spec) & kMoments)) from.insert(spec.sinks);
   return from.empty() ? std::set{0} : from;
 }
 
@@ -71,7 +71,9 @@ Result<Applied> PolicyReviser::after(Applied applied, const TickPart& part, Call
   if (pass == PassKind::Decode && applied.state.policy->prefilling) pass = PassKind::PromptEnd;
   if (pass == PassKind::PromptEnd) KV_TRY(observePrompt(applied.state, rules, call));
   if (statisticsOf(applied.state.policy->specs) & kNewest) KV_TRY(refresh(applied.state, rules, call));
-  Pruned pruned = KV_TRY(prune({applied.state, *call.parts.transformer, call.parts.store, pass, drafts}));
+  const auto& repeated = call.parts.decisions;
+  const Decisions* again = repeated.empty() ? nullptr : repeated.front().get();
+  Pruned pruned = KV_TRY(prune({applied.state, *call.parts.transformer, call.parts.store, pass, drafts, again}));
   call.parts.store.deeds().decide(pass);
   if (const BugKind* bug = call.parts.faults.bug(); bug && bug->evicted) bug->evicted(pruned.evictions);
   std::vector<Action> evictions(pruned.evictions.begin(), pruned.evictions.end());

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <deque>
+#include <mutex>
 
 #include "core/api/guarded.h"
 #include "core/api/manifest_list.h"
-#include "core/policy/policy.h"
+#include "core/api/read_json.h"
+#include "core/policy/expression_policy.h"
 
 namespace kvlab {
 
@@ -11,22 +14,141 @@ namespace kvlab {
 #include "core/api/policies.inc"
 #undef KVLAB_POLICY
 
+namespace {
+
+using nlohmann::json;
+
+constexpr StatisticName kStatistics[] = {
+    {"received", kReceived}, {"observed", kObserved}, {"newest", kNewest},         {"keys", kKeys},
+    {"values", kValues},     {"gates", kGates},       {"brightness", kBrightness}, {"queries", kMoments},
+    {"future", kFuture}};
+
+/// Added policies. None is ever taken away: a session may be asking it.
+struct AddedRules {
+  struct One {
+    std::string name;
+    json told;  // as addedPolicies() tells of it
+    Policy policy;
+  };
+  std::mutex mutex;
+  std::deque<One> all;  // the last of a name counts
+
+  const One* find(std::string_view name) const {
+    const auto found = std::find_if(all.rbegin(), all.rend(), [&](const One& one) { return one.name == name; });
+    return found == all.rend() ? nullptr : &*found;
+  }
+};
+AddedRules& addedRules() {
+  static auto* const added = new AddedRules;  // outlives every thread, and the interpreter whose functions it holds
+  return *added;
+}
+
+std::string keysFor(unsigned needs) {
+  std::string out;
+  if (needs & (kObserved | kMoments)) out += "observe ";
+  if (needs & kGates) out += "gates ";
+  if (needs & kFuture) out += "record ";
+  return out;
+}
+
+Error badDeclaration(const std::string& why) {
+  return Error("bad_policy", "a policy was not added", why, "use an undamaged copy of the file", "policies");
+}
+
+/// A policy that is known by its decisions alone.
+Policy withoutRule(const std::string& name, unsigned needs) {
+  Error absent("bad_policy", "the policy " + name + " was not asked", "its rule is not in this program",
+               "add it as in the session that was recorded: kvlab.policy in Python", "name", name);
+  return {needs, [absent](const PolicySpec&, const LayerRows&) -> Result<std::vector<float>> { return absent; }};
+}
+
+}  // namespace
+
+std::span<const StatisticName> statistics() { return kStatistics; }
+
+Result<unsigned> statisticsNamed(const std::string& policy, const json& names) {
+  unsigned out = kNoStatistic;
+  for (const json& one : names) {
+    const auto known = std::ranges::find_if(kStatistics, [&](const StatisticName& own) { return one == own.name; });
+    if (known == std::end(kStatistics)) {
+      std::string all;
+      for (const StatisticName& own : kStatistics) all += (all.empty() ? "" : ", ") + std::string(own.name);
+      return Error("bad_policy", "the policy " + policy + " was not added", "it needs " + one.dump(),
+                   "name some of " + all, "needs", one);
+    }
+    out |= known->statistic;
+  }
+  return out;
+}
+
+Status addPolicy(const std::string& name, const std::string& help, const json& options, Policy policy) {
+  policy.added = true;
+  json needs = json::array();
+  for (const StatisticName& one : kStatistics)
+    if (policy.needs & one.statistic) needs.push_back(one.name);
+  AddedRules& added = addedRules();
+  const std::lock_guard lock(added.mutex);
+  KV_TRY(addPolicyName(name, keysFor(policy.needs), help, options));
+  json told{{"name", name}, {"help", help}, {"needs", std::move(needs)}, {"options", options}};
+  added.all.push_back({name, std::move(told), std::move(policy)});
+  return ok();
+}
+
+json addedPolicies(std::size_t from) {
+  AddedRules& added = addedRules();
+  const std::lock_guard lock(added.mutex);
+  json out = json::array();
+  for (; from < added.all.size(); ++from) out.push_back(added.all[from].told);
+  return out;
+}
+
+std::size_t addedPolicyCount() {
+  AddedRules& added = addedRules();
+  const std::lock_guard lock(added.mutex);
+  return added.all.size();
+}
+
+Status declarePolicies(const json& list) {
+  if (!list.is_array()) return badDeclaration("policies is not a list");
+  for (const json& one : list) {
+    const std::string name = memberOr(one, "name", std::string());
+    if (policyNamed(name)) continue;
+    const unsigned needs = KV_TRY(statisticsNamed(name, member(one, "needs")));
+    KV_TRY(addPolicy(name, memberOr(one, "help", std::string()), member(one, "options"), withoutRule(name, needs)));
+  }
+  return ok();
+}
+
 Result<const Policy*> findPolicy(std::string_view name) {
   static const Policy kPolicies[] = {
 #define KVLAB_POLICY(factory, name, keys, help) factory(),
 #include "core/api/policies.inc"
 #undef KVLAB_POLICY
   };
-  const std::span<const PolicyName> names = policies();
-  const auto found = std::find_if(names.begin(), names.end(), [&](const PolicyName& one) { return one.name == name; });
-  if (found != names.end()) return &kPolicies[found - names.begin()];
+  static constexpr std::string_view kNames[] = {
+#define KVLAB_POLICY(factory, name, keys, help) name,
+#include "core/api/policies.inc"
+#undef KVLAB_POLICY
+  };
+  const auto found = std::ranges::find(kNames, name);
+  if (found != std::end(kNames)) return &kPolicies[found - std::begin(kNames)];
+  AddedRules& added = addedRules();
+  const std::lock_guard lock(added.mutex);
+  if (const AddedRules::One* one = added.find(name)) return &one->policy;
   return Error("bad_manifest", "the policy was refused", notAPolicy(name), "see kvlab list policies", "name",
                std::string(name));
 }
 
 Status knownPolicies(const std::vector<PolicySpec>& specs) {
-  for (const PolicySpec& spec : specs) KV_TRY(findPolicy(spec.name));
+  for (const PolicySpec& spec : specs) {
+    KV_TRY(findPolicy(spec.name));
+    if (spec.name == "score") KV_TRY(expressionFault(spec.by));
+  }
   return ok();
+}
+
+unsigned needsOf(const PolicySpec& spec) {
+  return policyOf(spec.name).needs | (spec.name == "score" ? expressionNeeds(spec.by) : 0u);
 }
 
 const Policy& policyOf(std::string_view name) {

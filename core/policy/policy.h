@@ -3,6 +3,7 @@
 // protected after scoring, and the rows with the lowest scores leave. core/api/policies.inc lists the policies.
 // Stateless; engine thread. semantics.md, section 6.
 #pragma once
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,14 @@ enum Statistic : unsigned {
   kGates = 1u << 7,    // predicted log4 of the rows' lifespans
   kFuture = 1u << 8,   // attention from future queries, from a recorded run
 };
+/// A statistic by its name, which is that of its field in LayerRows; kMoments are "queries".
+struct StatisticName {
+  const char* name;
+  Statistic statistic;
+};
+std::span<const StatisticName> statistics();
+/// The statistics of a list of names, for a policy. Error: bad_policy.
+Result<unsigned> statisticsNamed(const std::string& policy, const nlohmann::json& names);
 
 /// The rows of one cache layer after a forward pass, in context order. Heads are those of the cache layer.
 struct LayerRows {
@@ -49,15 +58,22 @@ struct LayerRows {
   double nextPhase = 0;                      // phase of the next query
   double scoreDim = 0;                       // q . k is divided by its root; 0 = headDim
   kernels::Backend* host = nullptr;          // for products; null: the policy makes one of a single thread
+  std::string_view memory = {};              // what an added policy remembers of the layer
 
   std::size_t rows() const { return ledger.size(); }
 };
 
 struct Policy {
+  using Scores = std::function<Result<std::vector<float>>(const PolicySpec& spec, const LayerRows& rows)>;
+  using Observes = std::function<Result<std::string>(const PolicySpec& spec, const LayerRows& rows)>;
+
   unsigned needs = kNoStatistic;
   /// Scores [lists, rows]; higher scores stay; lists is kvHeads, or 1 if scores do not depend on the head. Null: keeps
   /// every row.
-  std::vector<float> (*scores)(const PolicySpec& spec, const LayerRows& rows) = nullptr;
+  Scores scores = {};
+  /// What the policy remembers of a layer behind a pass, as bytes; asked in every tick. Null: nothing.
+  Observes observes = {};
+  bool added = false;  // by addPolicy(): history and captures keep its decisions
 };
 
 /// Scores that are a list of LayerRows as it is.
@@ -68,8 +84,21 @@ std::vector<float> asListed(const PolicySpec&, const LayerRows& rows) {
 
 /// Error (code bad_manifest) for an unknown name; the error suggests similar names.
 Result<const Policy*> findPolicy(std::string_view name);
-/// The same error for the first layer with an unknown policy.
+/// The same error for the first layer with an unknown policy, or with an expression that scores no rows.
 Status knownPolicies(const std::vector<PolicySpec>& specs);
+/// Adds a policy whose rule comes from outside, as addPolicyName(), or replaces an added one: sessions ask the new one
+/// from then on. Without `scores` it can decide nothing, and what it decided before is repeated. Both functions are
+/// called by engine threads. Errors: bad_policy. Any thread.
+Status addPolicy(const std::string& name, const std::string& help, const nlohmann::json& options, Policy policy);
+/// The added policies from the n-th on, in the order of their adding, as declarePolicies() reads them: a list of
+/// {name, help, needs, options}. Any thread.
+nlohmann::json addedPolicies(std::size_t from);
+std::size_t addedPolicyCount();
+/// Adds those of the list whose names nobody has added, without rules. Error: bad_policy.
+Status declarePolicies(const nlohmann::json& list);
+
+/// The statistics that a policy needs with its settings: those of its name, or those that its expression asks for.
+unsigned needsOf(const PolicySpec& spec);
 /// The policy of a name that PolicySpec accepts. Throws ErrorThrown for any other name.
 const Policy& policyOf(std::string_view name);
 

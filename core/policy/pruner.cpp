@@ -56,12 +56,19 @@ class Decision {
     m_next.audit.prefilling = m_next.prefilling;
     m_next.audit.tick = Tick(m_in.state.tick.value() + 1);
     Pruned out;
-    for (const CacheLayer layer : m_layers.each()) takeOver(layer);
+    if (std::ranges::any_of(m_layers.each(), [this](CacheLayer layer) { return policy(layer).added; }))
+      m_decided = std::make_shared<Decisions>();
+    for (const CacheLayer layer : m_layers.each()) {
+      takeOver(layer);
+      KV_TRY(remember(layer));
+    }
     for (const Layer layer : m_layers.ofModel()) KV_TRY(shareOut(layer));
     for (const CacheLayer layer : m_layers.each()) {
       std::vector<std::int32_t> leaving = KV_TRY(decide(layer));
+      if (policy(layer).added) keepDecision(layer, leaving);
       if (!leaving.empty()) out.evictions.push_back(evictionOf(layer, leaving));
     }
+    m_next.decided = m_decided;
     m_next.seen = m_in.state.attention;
     m_next.audit.us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
     out.state = std::make_shared<const PolicyState>(std::move(m_next));
@@ -70,6 +77,44 @@ class Decision {
 
  private:
   const PolicySpec& spec(CacheLayer layer) const { return m_next.specs[at(layer)]; }
+  const Policy& policy(CacheLayer layer) const { return policyOf(spec(layer).name); }
+  unsigned needs(CacheLayer layer) const { return needsOf(spec(layer)); }
+
+  /// The decision to be repeated in a layer; null where the policy decides now.
+  const Decided* given(CacheLayer layer) const {
+    static const Decided kNothing;
+    if (!m_in.decided || !policy(layer).added) return nullptr;
+    const auto found = std::ranges::find(*m_in.decided, layer, &Decided::layer);
+    return found == m_in.decided->end() ? &kNothing : &*found;
+  }
+
+  void keepDecision(CacheLayer layer, const std::vector<std::int32_t>& leaving) {
+    const LayerPolicyState& own = m_next.layers[at(layer)];
+    Decided out{layer, {}, own.budget, own.memory};
+    for (const std::int32_t i : leaving) out.left.push_back(m_in.state.map(layer).ledger[at(i)]);
+    if (!out.left.empty() || out.budget || !out.memory.empty()) m_decided->push_back(std::move(out));
+  }
+
+  /// An added policy looks at the pass.
+  Status remember(CacheLayer layer) {
+    std::string& memory = m_next.layers[at(layer)].memory;
+    if (const Decided* before = given(layer)) memory = before->memory;
+    else if (const Policy& own = policy(layer); own.observes) {
+      const Figures figures = KV_TRY(figuresOf(layer, spec(layer)));
+      memory = KV_TRY(own.observes(spec(layer), figures.rows));
+    }
+    return ok();
+  }
+
+  /// Places of the rows of a decision in the layer's map, ascending; rows that are not there have left.
+  static std::vector<std::int32_t> placesOf(const Decided& decision, const ResidencyView& map) {
+    std::vector<std::int32_t> out;
+    for (const LedgerId id : decision.left)
+      if (const auto found = std::ranges::find(map.ledger.span(), id); found != map.ledger.span().end())
+        out.push_back(static_cast<std::int32_t>(found - map.ledger.span().begin()));
+    std::ranges::sort(out);
+    return out;
+  }
 
   Evict evictionOf(CacheLayer layer, const std::vector<std::int32_t>& leaving) const {
     PlannedEviction eviction{layer, {}};
@@ -91,6 +136,10 @@ class Decision {
   /// is its own.
   Status shareOut(Layer shared) {
     const CacheLayer first = m_layers.of(shared).front();
+    if (given(first)) {
+      for (const CacheLayer layer : m_layers.of(shared)) m_next.layers[at(layer)].budget = given(layer)->budget;
+      return ok();
+    }
     if (!spec(first).byHead() || !bounded(spec(first)) || m_next.layers[at(first)].budget) return ok();
     const Bands bands = bandsFor(first).bands;
     if (static_cast<std::int32_t>(m_in.state.map(first).resident()) <= bands.capacity()) return ok();
@@ -105,7 +154,6 @@ class Decision {
     for (std::size_t head = 0; head < budgets.size(); ++head) m_next.layers[at(first) + head].budget = budgets[head];
     return ok();
   }
-  unsigned needs(CacheLayer layer) const { return policyOf(spec(layer).name).needs; }
 
   /// Adds the attention of the pass that made this state. Attention from a read-only query pass has no such sums.
   void takeOver(CacheLayer layer) {
@@ -150,16 +198,28 @@ class Decision {
     const std::vector<bool> pinned = pinnedRows(map);
     audit.protectedRows = pinnedBeyond(pinned, audit.bands);
     if (audit.rows <= audit.requested() && !spec.threshold) return std::vector<std::int32_t>();
-    std::vector<float> scores = KV_TRY(scoresOf(layer, audit.bands));
-    noteUnscored(scores, audit);
-    std::vector<std::int32_t> out = losers(scores, audit.bands, spec.threshold, pinned);
-    if (m_in.pass == PassKind::Decode) audit.contests = contestsOf(map, scores, out, audit.bands);
-    for (std::int32_t& i : out) i += map.first;
-    m_next.layers[at(layer)].scores = kept(m_in.state.group(layer).map, std::move(scores));
+    std::vector<std::int32_t> out = KV_TRY(leaving(layer, pinned));
     audit.evicted = static_cast<std::int32_t>(out.size());
     audit.evictedEver += audit.evicted;
     audit.rows -= audit.evicted;
     if (!out.empty()) audit.fired = m_next.audit.tick;
+    return out;
+  }
+
+  /// The same where the layer may have too many rows.
+  Result<std::vector<std::int32_t>> leaving(CacheLayer layer, const std::vector<bool>& pinned) {
+    const ResidencyView& map = m_in.state.map(layer);
+    LayerAudit& audit = m_next.audit.layers[at(layer)];
+    if (const Decided* before = given(layer)) {
+      m_next.layers[at(layer)].scores = {};
+      return placesOf(*before, map);
+    }
+    std::vector<float> scores = KV_TRY(scoresOf(layer, audit.bands));
+    noteUnscored(scores, audit);
+    std::vector<std::int32_t> out = losers(scores, audit.bands, spec(layer).threshold, pinned);
+    if (m_in.pass == PassKind::Decode) audit.contests = contestsOf(map, scores, out, audit.bands);
+    for (std::int32_t& i : out) i += map.first;
+    m_next.layers[at(layer)].scores = kept(m_in.state.group(layer).map, std::move(scores));
     return out;
   }
 
@@ -217,38 +277,53 @@ class Decision {
 
   /// One score per resident row. The policy gets the outer bands as they are.
   Result<std::vector<float>> scoresOf(CacheLayer layer, const Bands& bands) {
-    const PolicySpec& given = m_next.specs[at(layer)];
-    const bool asGiven = given.sinks == bands.sinks && given.window == bands.window;
-    PolicySpec fitted = asGiven ? PolicySpec{} : given;
+    const PolicySpec& asked = m_next.specs[at(layer)];
+    const bool asAsked = asked.sinks == bands.sinks && asked.window == bands.window;
+    PolicySpec fitted = asAsked ? PolicySpec{} : asked;
     fitted.sinks = bands.sinks;
     fitted.window = bands.window;
-    const PolicySpec& spec = asGiven ? given : fitted;
+    const PolicySpec& spec = asAsked ? asked : fitted;
+    Figures figures = KV_TRY(figuresOf(layer, spec));
+    std::vector<float> scores = KV_TRY(policyOf(spec.name).scores(spec, figures.rows));
+    return perRow(std::move(scores), figures.rows.rows(), spec.heads);
+  }
+
+  /// The rows of a layer with the statistics that its policy needs.
+  struct Figures {
+    std::vector<float> received, observed, newest, keys, values, brightness, gates, future;
+    LayerRows rows;  // of these
+  };
+  Result<Figures> figuresOf(CacheLayer layer, const PolicySpec& spec) {
     const ResidencyView& map = m_in.state.map(layer);
     const LayerPolicyState& own = m_next.layers[at(layer)];
-    LayerRows rows{.layer = layer,
-                   .heads = m_heads.query,
-                   .kvHeads = m_heads.kv,
-                   .headDim = m_in.transformer.model().config().headDim,
-                   .ledger = map.ledger.span().subspan(at(map.first))};
+    Figures out;
+    out.rows = LayerRows{.layer = layer,
+                         .heads = m_heads.query,
+                         .kvHeads = m_heads.kv,
+                         .headDim = m_in.transformer.model().config().headDim,
+                         .ledger = map.ledger.span().subspan(at(map.first))};
+    LayerRows& rows = out.rows;
     const unsigned wanted = needs(layer);
-    std::vector<float> received, observed, newest, keys, values, brightness, gates, future;
-    if (wanted & kReceived) rows.received = received = residents(map, alignedWith(map, own.received, m_heads.kv, 0));
-    if (meansReceived(spec)) rows.received = received = perQuery(map, std::move(received));
-    if (wanted & kObserved) rows.observed = observed = residents(map, alignedWith(map, own.observed, m_heads.kv, 0));
-    if (wanted & kNewest) rows.newest = newest = newestOf(layer);
-    if (wanted & kBrightness) rows.brightness = brightness = brightnessOf(map);
-    if (wanted & kKeys) rows.keys = keys = gathered(layer, true);
-    if (wanted & kValues) rows.values = values = gathered(layer, false);
-    if (wanted & kGates) rows.gates = gates = gatesOf(layer);
-    if (wanted & kFuture) rows.future = future = futureOf(layer);
+    if (wanted & kReceived)
+      rows.received = out.received = residents(map, alignedWith(map, own.received, m_heads.kv, 0));
+    if (meansReceived(spec)) rows.received = out.received = perQuery(map, std::move(out.received));
+    if (wanted & kObserved)
+      rows.observed = out.observed = residents(map, alignedWith(map, own.observed, m_heads.kv, 0));
+    if (wanted & kNewest) rows.newest = out.newest = newestOf(layer);
+    if (wanted & kBrightness) rows.brightness = out.brightness = brightnessOf(map);
+    if (wanted & kKeys) rows.keys = out.keys = gathered(layer, true);
+    if (wanted & kValues) rows.values = out.values = gathered(layer, false);
+    if (wanted & kGates) rows.gates = out.gates = gatesOf(layer);
+    if (wanted & kFuture) rows.future = out.future = futureOf(layer);
     if (wanted & kMoments) rows.queries = own.queries.get();
     rows.frequencies = m_in.transformer.rotary().frequencies(m_layers.layerOf(layer));
-    if (wanted & kMoments) stretchTurning(keys, layer, rows.frequencies);
+    if ((wanted & kMoments) && !policy(layer).added) stretchTurning(out.keys, layer, rows.frequencies);
     rows.scoreDim = m_in.transformer.model().config().scoreDim();
     if (m_in.store.backend().onHost()) rows.host = &m_in.store.backend();
     rows.nextPhase = map.phases.empty() ? 0 : map.phases[map.size() - 1] + 1;
+    rows.memory = own.memory;
     KV_TRY(backendStatus(m_in.store.backend(), "reading rows for a policy"));
-    return perRow(policyOf(spec.name).scores(spec, rows), rows.rows(), spec.heads);
+    return out;
   }
 
   /// Removes rows that left through the window from lists over the map.
@@ -368,6 +443,7 @@ class Decision {
   const CacheLayers m_layers;
   CacheHeads m_heads;
   PolicyState m_next;
+  std::shared_ptr<Decisions> m_decided;  // of added policies; null: there is none
   enum class Pin : std::uint8_t { Unknown, No, Yes };
   std::vector<Pin> m_pins;  // [ledger] as far as they were asked for; empty if no token is pinned
 };
@@ -376,15 +452,14 @@ class Decision {
 
 unsigned statisticsOf(const std::vector<PolicySpec>& specs) {
   unsigned all = kNoStatistic;
-  for (const PolicySpec& spec : specs) all |= policyOf(spec.name).needs;
+  for (const PolicySpec& spec : specs) all |= needsOf(spec);
   return all;
 }
 
 std::vector<std::int32_t> observations(const std::vector<PolicySpec>& specs) {
   std::vector<std::int32_t> out;
   for (const PolicySpec& spec : specs)
-    if ((policyOf(spec.name).needs & (kObserved | kMoments)) &&
-        std::find(out.begin(), out.end(), spec.observe) == out.end())
+    if ((needsOf(spec) & (kObserved | kMoments)) && std::find(out.begin(), out.end(), spec.observe) == out.end())
       out.push_back(spec.observe);
   return out;
 }
@@ -400,7 +475,7 @@ std::shared_ptr<const PolicyState> withObservation(const PolicyState& state, con
   const float share = 1.0f / static_cast<float>(seen.queries);
   for (const CacheLayer layer : heads.layers.each()) {
     const PolicySpec& spec = next->specs[at(layer)];
-    const unsigned needs = policyOf(spec.name).needs;
+    const unsigned needs = needsOf(spec);
     if (spec.observe != observe) continue;
     if (needs & kMoments) next->layers[at(layer)].queries = momentsOf(seen, layer, heads);
     if (!(needs & kObserved)) continue;

@@ -23,7 +23,8 @@ struct PrunerInput {
   Transformer& transformer;
   const CacheStore& store;
   PassKind pass = PassKind::Decode;
-  bool holds = false;  // only statistics are taken: no row leaves
+  bool holds = false;                  // only statistics are taken: no row leaves
+  const Decisions* decided = nullptr;  // decisions of added policies, to be repeated; null: they decide
 };
 
 struct Pruned {

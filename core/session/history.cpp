@@ -5,6 +5,7 @@
 #include <new>
 
 #include "core/session/edit_words.h"
+#include "core/session/session.h"
 #include "core/session/storage.h"
 #include "core/state/commit.h"
 #include "core/state/provenance.h"
@@ -117,6 +118,7 @@ void History::commit(Commit commit, SessionParts& parts) {
   const std::int64_t rows = commit.state.ledger.nextId().value() - m_state.ledger.nextId().value();
   entry.work = m_timeline.current().work + 1 + std::max<std::int64_t>(0, rows);
   entry.left = std::move(commit.left);
+  if (commit.state.policy && commit.state.policy != m_state.policy) entry.decided = commit.state.policy->decided;
   auto kept = std::make_unique<Timeline::Kept>(Timeline::Kept{.state = withoutSums(commit.state)});
   kept->apart = commit.stored || parts.layouts.inPlace();
   if (!kept->apart) {
@@ -130,7 +132,7 @@ void History::commit(Commit commit, SessionParts& parts) {
   const CacheState older = withoutSums(m_state);
   kept->bytes = bytesBeside(canAskAgain(parts, m_state) ? thin(older) : older, kept->state) +
       freedBytes(kept->freed, parts.store);
-  const Records records = logged() && !m_replaying ? recordsOf(entry.tick) : Records();
+  const Records records = logged() && !m_replaying ? recordsOf(entry) : Records();
   m_timeline.roomForOne();
   // From here to the next state nothing fails.
   if (commit.stored) poolsChanged();
@@ -148,6 +150,7 @@ void History::commit(Commit commit, SessionParts& parts) {
   become(std::move(commit.state));
   m_before = std::move(before);
   if (m_commitsLeft > 0) --m_commitsLeft;
+  if (!parts.decisions.empty()) parts.decisions.pop_front();
   if (logged() && !m_replaying) ++m_logged;
   for (std::size_t i = 0; i < records.size(); ++i)
     if (!records[i].empty()) (void)m_logs[i].file->write(records[i]);
@@ -174,13 +177,18 @@ bool History::takeBack(SessionParts& parts) const {
 }
 
 /// A command is in the logs as soon as it has made a commit: a crash within a long one loses no tick.
-History::Records History::recordsOf(Tick tick) const {
+History::Records History::recordsOf(const Timeline::Entry& entry) const {
   constexpr int kMostTicks = 1 << 24;  // as many as there will be commits
+  std::vector<std::shared_ptr<const Decisions>> decided;
+  if (entry.decided) decided.push_back(entry.decided);
   const auto record = [&](std::uint64_t number) {
-    if (m_logged > 0 && m_verb.empty()) return captureRecord(CaptureProgress{tick, m_logged + 1}, number);
-    if (m_verb.empty()) return captureRecord(CaptureCommand{"step", {{"n", kMostTicks}}, tick, 1}, number);
-    return captureRecord(CaptureCommand{m_verb, m_args.is_object() ? m_args : nlohmann::json::object(), tick, 1},
-                         number);
+    if (m_logged > 0 && m_verb.empty())
+      return captureRecord(CaptureProgress{entry.tick, m_logged + 1, {}, decided}, number);
+    const nlohmann::json ticks{{"n", kMostTicks}}, none = nlohmann::json::object();
+    const nlohmann::json& args = m_verb.empty() ? ticks : m_args.is_object() ? m_args : none;
+    return captureRecord(
+        CaptureCommand{.verb = m_verb.empty() ? "step" : m_verb, .args = args, .tick = entry.tick, .decided = decided},
+        number);
   };
   Records out;
   for (std::size_t i = 0; i < out.size(); ++i)
@@ -238,6 +246,7 @@ std::vector<PastCommand> History::commands(int id, int from) const {
       out.push_back({entry.verb.empty() ? "step" : entry.verb, entry.args, 0, path[i]});
     ++out.back().commits;
     out.back().last = path[i];
+    out.back().decided.push_back(entry.decided);
   }
   if (rest) out.front().args = {{"n", out.front().commits}};  // see Timeline::onlyTicks()
   return out;
@@ -246,7 +255,9 @@ std::vector<PastCommand> History::commands(int id, int from) const {
 Result<nlohmann::json> History::executeAgain(Session& session, const PastCommand& command) {
   if (command.commits == 0) return m_execute(session, command.verb, command.args);
   m_commitsLeft = command.commits;
+  session.parts().decisions.assign(command.decided.begin(), command.decided.end());
   Result<nlohmann::json> result = m_execute(session, command.verb, command.args);
+  session.parts().decisions.clear();
   const std::int64_t left = std::exchange(m_commitsLeft, -1);
   if (left == 0 || !result) return left == 0 ? nlohmann::json(nullptr) : result;
   return Error(

@@ -23,6 +23,8 @@ struct PastCommand {
   nlohmann::json args;
   std::int64_t commits = 0;
   int last = -1;  // entry of the timeline that its last commit made
+  /// [commits] decisions of added policies; null: there were none.
+  std::vector<std::shared_ptr<const Decisions>> decided = {};
 };
 
 /// Copies the rows of the present state.
@@ -184,7 +186,7 @@ class History {
  private:
   void become(CacheState state);
   using Records = std::array<std::string, 2>;  // records of both logs; empty = none
-  Records recordsOf(Tick tick) const;
+  Records recordsOf(const Timeline::Entry& entry) const;
 
   CacheState m_state;
   std::optional<CacheState> m_before;

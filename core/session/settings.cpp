@@ -185,10 +185,12 @@ PolicyState keepingAll(const CacheState& state) {
 Status setPolicies(SessionParts& parts, CacheState& state, const Manifest& wanted, const std::vector<bool>& named) {
   KV_TRY(parts.kind->allows(parts, Capability::Policies, kStay));
   PolicyState next = state.policy ? *state.policy : keepingAll(state);
+  next.decided.reset();
   for (const CacheLayer own : parts.cacheLayers.each()) {
     const Layer layer = parts.cacheLayers.layerOf(own);
     if (!named[at(layer)]) continue;
     next.layers[at(own)].budget.reset();
+    next.layers[at(own)].memory.clear();
     next.specs[at(own)] = wanted.policyOf(layer);
     next.audit.layers[at(own)] = {};
     next.audit.layers[at(own)].policy = next.specs[at(own)].name;

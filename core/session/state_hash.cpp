@@ -37,6 +37,7 @@ void hashPolicies(StateHasher& hasher, const CacheState& state) {
   for (const CacheLayer layer : state.layers()) {
     hasher.text(state.policy->specs[at(layer)].toJson().dump());
     const LayerPolicyState& own = state.policy->layers[at(layer)];
+    if (!own.memory.empty()) hasher.text(own.memory);
     for (const RowValues* values : {&own.received, &own.observed}) {
       if (!values->map || values->map->size() == 0) continue;
       const auto lists = static_cast<int>(values->values.size() / values->map->size());

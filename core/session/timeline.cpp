@@ -60,7 +60,8 @@ Timeline Timeline::trunk(int tip, std::int32_t depth, const CacheState& state, b
              .words = from.words,
              .report = from.report,
              .checks = from.checks,
-             .left = from.left};
+             .left = from.left,
+             .decided = from.decided};
     if (out.m_entries.empty()) {
       out.m_entries.push_back(std::move(to));
       out.m_branches = {{"main", 0}};

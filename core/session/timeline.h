@@ -67,9 +67,10 @@ class Timeline {
     std::string words = {};  // first entry of an edit: the edit in words; empty if it only generates
     EditSort sort = EditSort::Edit;
     std::shared_ptr<const TickReport> report = {};
-    std::vector<CheckMade> checks = {};  // checks of the state, in their order
-    std::vector<Evict> left = {};        // rows that windows have left behind
-    std::unique_ptr<Kept> kept = {};     // null = dropped
+    std::vector<CheckMade> checks = {};             // checks of the state, in their order
+    std::vector<Evict> left = {};                   // rows that windows have left behind
+    std::shared_ptr<const Decisions> decided = {};  // by added policies, see PolicyState
+    std::unique_ptr<Kept> kept = {};                // null = dropped
     std::shared_ptr<const Anchor> anchor = {};
     int anchored = -1;  // nearest entry up to it that had an anchor when the entry was made
 

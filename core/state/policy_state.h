@@ -59,7 +59,20 @@ struct LayerPolicyState {
   RowValues scores;    // [1] scores of the last decision, after the head rule
   std::shared_ptr<const QueryMoments> queries;  // by query head of the cache layer
   std::optional<std::int32_t> budget;           // adaptive head budget, once it is divided among the heads
+  std::string memory = {};                      // bytes that an added policy keeps
 };
+
+/// What an added policy decided in a layer behind a pass. History and captures keep it, so that the same session comes
+/// about without the policy's rule.
+struct Decided {
+  CacheLayer layer{0};
+  std::vector<LedgerId> left = {};  // rows that left
+  std::optional<std::int32_t> budget = {};
+  std::string memory = {};
+
+  bool operator==(const Decided&) const = default;
+};
+using Decisions = std::vector<Decided>;  // layers where something was decided
 
 /// Attention that future queries pay, by context position of a recorded run.
 struct FutureMass {
@@ -79,6 +92,7 @@ struct PolicyState {
   std::int32_t promptRows = 0;                  // length of the context when the last prompt ended
   std::vector<LayerPolicyState> layers;         // [cache layers]
   PolicyAudit audit;
+  std::shared_ptr<const Decisions> decided;  // by added policies behind the last pass; null: there is none
 };
 
 }  // namespace kvlab

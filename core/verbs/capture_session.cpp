@@ -29,7 +29,11 @@ std::vector<CaptureCommand> commandsOf(const Session& session, int tip) {
   for (std::size_t i = 0; i < commands.size(); ++i) {
     const PastCommand& command = commands[i];
     const Timeline::Entry& entry = timeline.entry(command.last);
-    CaptureCommand record{command.verb, command.args, entry.tick, command.commits};
+    CaptureCommand record{.verb = command.verb,
+                          .args = command.args,
+                          .tick = entry.tick,
+                          .commits = command.commits,
+                          .decided = command.decided};
     if (!record.args.is_object()) record.args = json::object();
     const bool last = i + 1 == commands.size();
     if (there[at(command.last)] && (last || hashIsDue(i, *entry.state(), session.store())))
@@ -213,7 +217,8 @@ Status checkCommands(const Capture& capture, const ReplayOptions& options, const
 ReplayStep replayStep(Session& session, const CaptureCommand& command, bool verify) {
   ReplayStep step{session.state().tick, command.verb, true, command.hash, {}};
   clearPending(session);  // each command brings its own pending actions
-  const Result<json> done = session.history().executeAgain(session, {command.verb, command.args, command.commits});
+  const Result<json> done =
+      session.history().executeAgain(session, {command.verb, command.args, command.commits, -1, command.decided});
   step.tick = session.state().tick;
   if (!done) step.error = done.error();
   else if (step.tick != command.tick)

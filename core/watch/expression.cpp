@@ -317,8 +317,7 @@ double numberOf(const Term& term, const Sight& at) {
   const auto of = [&](std::size_t i) { return numberOf(term.of[i], at); };
   switch (term.kind) {
     case Term::Kind::Number: return term.number;
-    case Term::Kind::Cell:
-      return at.cells[term.column].is_number() ? at.cells[term.column].get<double>() : std::nan("");
+    case Term::Kind::Cell: return at.cells[term.column].number().value_or(std::nan(""));
     case Term::Kind::Fact: return knownOnly(term.fact->number(at, term.where));
     case Term::Kind::Before: return at.before.state ? numberOf(term.of[0], earlier(at)) : std::nan("");
     case Term::Kind::Negate: return -of(0);
@@ -333,8 +332,7 @@ double numberOf(const Term& term, const Sight& at) {
 
 std::string textOf(const Term& term, const Sight& at) {
   if (term.kind == Term::Kind::Text) return term.text;
-  if (term.kind == Term::Kind::Cell)
-    return at.cells[term.column].is_string() ? at.cells[term.column].get<std::string>() : std::string();
+  if (term.kind == Term::Kind::Cell) return std::string(at.cells[term.column].text().value_or(std::string_view()));
   if (term.kind == Term::Kind::Before) return at.before.state ? textOf(term.of[0], earlier(at)) : std::string();
   return term.fact->text(at, term.where);
 }
@@ -350,7 +348,7 @@ bool compared(const Term& term, const Sight& at) {
 bool flagOf(const Term& term, const Sight& at) {
   switch (term.kind) {
     case Term::Kind::Fact: return term.fact->flag(at, term.where);
-    case Term::Kind::Cell: return at.cells[term.column].is_boolean() && at.cells[term.column].get<bool>();
+    case Term::Kind::Cell: return at.cells[term.column].flag().value_or(false);
     case Term::Kind::Before: return at.before.state && flagOf(term.of[0], earlier(at));
     case Term::Kind::Changed: return differs(term.of[0], at);
     case Term::Kind::Not: return !flagOf(term.of[0], at);

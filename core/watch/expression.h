@@ -66,6 +66,7 @@ class Expression {
   static Result<Expression> condition(const std::string& text, std::span<const CellName> cells = {});
 
   const std::string& text() const { return m_text; }
+  const Term& root() const { return m_root; }
   ValueType type() const { return m_root.type; }
   /// The same expression about one row: every fact of rows that names no row means this one, and every fact of layers
   /// that names none of the layer of the model, if one is given.

@@ -7,7 +7,6 @@
 #pragma once
 #include <array>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +14,7 @@
 
 #include "core/api/report.h"
 #include "core/api/stage_view.h"
+#include "core/api/table_cell.h"
 #include "core/state/cache_state.h"
 
 namespace kvlab {
@@ -31,9 +31,9 @@ struct SightState {
 struct Sight {
   SightState before, now;
   const TickReport* report = nullptr;
-  std::optional<Stage> stage = {};             // the tick is stopped behind it
-  bool named = false;                          // a check of this state, on demand or in its tick, named something
-  std::span<const nlohmann::json> cells = {};  // cells of the table's row, by column
+  std::optional<Stage> stage = {};        // the tick is stopped behind it
+  bool named = false;                     // a check of this state, on demand or in its tick, named something
+  std::span<const TableCell> cells = {};  // cells of the table's row, by column
 };
 
 /// Requirement of a fact besides states and report: a pass over the state, or over the one before; a walk over all

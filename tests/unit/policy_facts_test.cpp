@@ -271,7 +271,7 @@ class PolicyFactsTest : public QObject {
     for (unsigned seed = 1; seed <= 20; ++seed) {
       const Tensors layer(seed);
       const Bands bands = bandsOf(spec, Layer(0), 4, kRows).bands;
-      const std::vector<float> scores = policyOf(spec.name).scores(spec, layer.rows());
+      const std::vector<float> scores = *policyOf(spec.name).scores(spec, layer.rows());
       const std::vector<std::int32_t> out =
           losers(perRow(scores, kRows, spec.heads), bands, spec.threshold, std::vector<bool>(kRows));
       std::vector<std::pair<double, int>> order;

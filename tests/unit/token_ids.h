@@ -17,9 +17,9 @@ inline std::vector<int> plain(const Result<std::vector<TokenId>>& ids) {
   return out;
 }
 
-inline std::vector<TokenId> tokenIds(const json& ids) {
+inline std::vector<TokenId> tokenIds(const nlohmann::json& ids) {
   std::vector<TokenId> out;
-  for (const json& id : ids) out.emplace_back(id.get<int>());
+  for (const nlohmann::json& id : ids) out.emplace_back(id.get<int>());
   return out;
 }
 

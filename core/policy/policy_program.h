@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Policies in a Python file, for programs that are not Python's. A child, `python3 -m kvlab.policy_program FILE FD`,
+// has the file's policies and answers questions about them over a socket. A message is two lengths (u32 bytes of JSON,
+// u64 bytes of values, little-endian), the JSON and the values, which the JSON describes: "arrays": [[name, dtype,
+// shape], ..] in their order. The child begins with {"policies": [{name, help, needs, options, observes}]}, or
+// {"error": why}. A question is {"policy", "what": "score" or "observe", the numbers of LayerRows, arrays}, its answer
+// has the array "scores" or "memory", or {"error": why}.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/api/error.h"
+
+namespace kvlab {
+
+/// Starts a child for the file and adds its policies, whose rules ask the child from then on, one question at a time.
+/// The child ends with this program. KVLAB_PYTHON names the interpreter, which must have the package kvlab; else it is
+/// python3. Returns the names. Errors: bad_policy (the interpreter or the package is missing, the file fails, a policy
+/// cannot be added).
+Result<std::vector<std::string>> addPolicyFile(const std::string& file);
+
+}  // namespace kvlab
