@@ -84,24 +84,42 @@ std::vector<std::string> namesIn(std::span<const SweepRow> rows,
   return out;
 }
 
-std::vector<std::string> csvFields(const SweepRow& row, const std::vector<std::string>& axes,
-                                   const std::vector<std::string>& expressions) {
-  std::vector<std::string> out{std::to_string(row.index), row.id, row.prompts, row.ask, std::to_string(row.seed)};
-  for (const std::string& name : axes) {
-    const std::string* label = valueOf(row.axes, name);
-    out.push_back(label ? *label : std::string());
+/// A field of a CSV file; empty = does not apply.
+std::string fieldOf(const TableColumn& column, std::size_t row) {
+  if (!column.has(row)) return {};
+  if (column.type == ColumnType::Number) return numberJson(column.numbers[row]).dump();
+  const nlohmann::json value = column.at(row);
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string csvOf(const std::vector<TableColumn>& columns) {
+  std::vector<std::string> fields;
+  for (const TableColumn& one : columns) fields.push_back(one.name);
+  std::string out = csvLine(fields);
+  for (std::size_t row = 0; row < columns.front().rows; ++row) {
+    for (std::size_t i = 0; i < columns.size(); ++i) fields[i] = fieldOf(columns[i], row);
+    out += csvLine(fields);
   }
-  for (const bool ratio : {true, false})
-    out.push_back(row.budget && row.budget->ratio == ratio ? numberJson(row.budget->value).dump() : std::string());
-  for (std::size_t i = 0; i < std::size(kMeasures); ++i)
-    out.push_back(i < row.measures.size() && row.measures[i] && !row.error ? numberJson(*row.measures[i]).dump()
-                                                                           : std::string());
-  for (const std::string& text : expressions) {
-    const std::optional<double>* mean = row.error ? nullptr : valueOf(row.expressions, text);
-    out.push_back(mean && *mean ? numberJson(**mean).dump() : std::string());
-  }
-  out.push_back(row.error ? std::string(row.error->code).append(": ").append(row.error->text()) : std::string());
   return out;
+}
+
+/// Adds a column, a cell for each of the rows.
+template <class Row, class Cell>
+void addColumn(std::vector<TableColumn>& to, std::span<const Row> rows, std::string name, ColumnType type,
+               const Cell& cell) {
+  TableColumn& column = to.emplace_back(std::move(name), type);
+  for (const Row& row : rows) column.add(cell(row));
+}
+
+TableCell budgetCell(const std::optional<SweepBudget>& budget, bool ratio) {
+  return budget && budget->ratio == ratio ? TableCell(budget->value) : TableCell();
+}
+
+/// The value of a name in a list of pairs.
+template <class Value>
+TableCell cellIn(const std::vector<std::pair<std::string, Value>>& pairs, const std::string& name) {
+  const Value* value = valueOf(pairs, name);
+  return value ? TableCell(*value) : TableCell();
 }
 
 bool isText(const Json& from, const char* key) { return from.contains(key) && from[key].is_string(); }
@@ -261,8 +279,6 @@ SweepPoint together(const std::vector<const SweepRow*>& rows) {
   return point;
 }
 
-std::string figure(std::optional<double> value) { return value ? nlohmann::json(*value).dump() : std::string(); }
-
 }  // namespace
 
 std::span<const SweepMeasure> sweepMeasures() { return kMeasures; }
@@ -346,19 +362,35 @@ Result<std::vector<SweepRow>> sweepRows(std::string_view text, const std::string
   return rows;
 }
 
-std::string sweepCsv(std::span<const SweepRow> rows) {
-  const std::vector<std::string> names = namesIn(rows, &SweepRow::axes);
-  const std::vector<std::string> expressions = sweepExpressions(rows);
-  std::vector<std::string> head{"index", "id", "prompts", "ask", "seed"};
-  for (const std::string& name : names) head.push_back(std::string("axis.").append(name));
-  head.insert(head.end(), {"budget_ratio", "budget_tokens"});
-  for (const SweepMeasure& measure : kMeasures) head.emplace_back(measure.name);
-  for (const std::string& text : expressions) head.push_back(std::string("expression.").append(text));
-  head.emplace_back("error");
-  std::string out = csvLine(head);
-  for (const SweepRow& row : rows) out += csvLine(csvFields(row, names, expressions));
+std::vector<TableColumn> sweepColumns(std::span<const SweepRow> rows) {
+  using enum ColumnType;
+  std::vector<TableColumn> out;
+  const auto add = [&](std::string name, ColumnType type, const auto& cell) {
+    addColumn(out, rows, std::move(name), type, cell);
+  };
+  add("index", Integer, [](const SweepRow& row) { return TableCell(row.index); });
+  add("id", Text, [](const SweepRow& row) { return TableCell(row.id); });
+  add("prompts", Text, [](const SweepRow& row) { return TableCell(row.prompts); });
+  add("ask", Text, [](const SweepRow& row) { return TableCell(row.ask); });
+  add("seed", Integer, [](const SweepRow& row) { return TableCell(row.seed); });
+  for (const std::string& name : namesIn(rows, &SweepRow::axes))
+    add("axis." + name, Text, [&](const SweepRow& row) { return cellIn(row.axes, name); });
+  add("budget_ratio", Number, [](const SweepRow& row) { return budgetCell(row.budget, true); });
+  add("budget_tokens", Number, [](const SweepRow& row) { return budgetCell(row.budget, false); });
+  for (const SweepMeasure& measure : kMeasures)
+    add(std::string(measure.name), Number,
+        [&](const SweepRow& row) { return row.error ? TableCell() : TableCell(row.measure(measure.name)); });
+  for (const std::string& text : sweepExpressions(rows))
+    add("expression." + text, Number,
+        [&](const SweepRow& row) { return row.error ? TableCell() : cellIn(row.expressions, text); });
+  TableColumn& errors = out.emplace_back("error", Text);
+  for (const SweepRow& row : rows)
+    errors.add(row.error ? TableCell(std::string(row.error->code).append(": ").append(row.error->text()))
+                         : TableCell());
   return out;
 }
+
+std::string sweepCsv(std::span<const SweepRow> rows) { return csvOf(sweepColumns(rows)); }
 
 std::vector<SweepPoint> sweepPoints(std::span<const SweepRow> rows) {
   std::vector<std::vector<const SweepRow*>> groups;
@@ -385,20 +417,37 @@ std::pair<double, double> wilson(int right, int asked) {
   return {std::max(0.0, centre - half), std::min(1.0, centre + half)};
 }
 
-std::string summaryCsv(std::span<const SweepPoint> points) {
-  std::string out =
-      csvLine({"prompts", "ask", "series", "budget_ratio", "budget_tokens", "cells", "failed", "stories", "asked",
-               "right", "recall", "recall_low", "recall_high", "kl_mean", "kl_answer", "bytes_live", "bytes_share"});
-  for (const SweepPoint& p : points) {
-    std::vector<std::string> fields{p.prompts, p.ask, p.series};
-    for (const bool ratio : {true, false})
-      fields.push_back(p.budget && p.budget->ratio == ratio ? figure(p.budget->value) : std::string());
-    for (const int count : {p.cells, p.failed, p.stories, p.asked, p.right}) fields.push_back(std::to_string(count));
-    for (const double value : {p.recall, p.low, p.high}) fields.push_back(p.asked ? figure(value) : std::string());
-    for (const auto& value : {p.kl, p.klAnswer, p.bytes, p.share}) fields.push_back(figure(value));
-    out += csvLine(fields);
-  }
+std::vector<TableColumn> summaryColumns(std::span<const SweepPoint> points) {
+  using enum ColumnType;
+  using Point = SweepPoint;
+  std::vector<TableColumn> out;
+  const auto add = [&](const char* name, ColumnType type, const auto& cell) {
+    addColumn(out, points, name, type, cell);
+  };
+  add("prompts", Text, [](const Point& p) { return TableCell(p.prompts); });
+  add("ask", Text, [](const Point& p) { return TableCell(p.ask); });
+  add("series", Text, [](const Point& p) { return TableCell(p.series); });
+  add("budget_ratio", Number, [](const Point& p) { return budgetCell(p.budget, true); });
+  add("budget_tokens", Number, [](const Point& p) { return budgetCell(p.budget, false); });
+  static constexpr std::pair<const char*, int Point::*> kCounts[] = {{"cells", &Point::cells},
+                                                                     {"failed", &Point::failed},
+                                                                     {"stories", &Point::stories},
+                                                                     {"asked", &Point::asked},
+                                                                     {"right", &Point::right}};
+  for (const auto& [name, count] : kCounts)
+    add(name, Integer, [of = count](const Point& p) { return TableCell(p.*of); });
+  static constexpr std::pair<const char*, double Point::*> kRecalls[] = {
+      {"recall", &Point::recall}, {"recall_low", &Point::low}, {"recall_high", &Point::high}};
+  for (const auto& [name, recall] : kRecalls)
+    add(name, Number, [of = recall](const Point& p) { return p.asked ? TableCell(p.*of) : TableCell(); });
+  static constexpr std::pair<const char*, std::optional<double> Point::*> kMeans[] = {{"kl_mean", &Point::kl},
+                                                                                      {"kl_answer", &Point::klAnswer},
+                                                                                      {"bytes_live", &Point::bytes},
+                                                                                      {"bytes_share", &Point::share}};
+  for (const auto& [name, mean] : kMeans) add(name, Number, [of = mean](const Point& p) { return TableCell(p.*of); });
   return out;
 }
+
+std::string summaryCsv(std::span<const SweepPoint> points) { return csvOf(summaryColumns(points)); }
 
 }  // namespace kvlab

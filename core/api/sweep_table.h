@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/api/error.h"
+#include "core/api/table_answer.h"
 
 namespace kvlab {
 
@@ -73,6 +74,9 @@ std::string sweepLine(const SweepRow& row);
 Result<SweepRow> sweepRow(const nlohmann::ordered_json& json, const std::string& place);
 /// The rows of results.jsonl, or those that the journal of an unfinished sweep holds. Errors: bad_results.
 Result<std::vector<SweepRow>> sweepRows(std::string_view text, const std::string& file);
+/// The rows as columns, the names of axes and expressions behind "axis." and "expression.". A cell is null where it
+/// does not apply.
+std::vector<TableColumn> sweepColumns(std::span<const SweepRow> rows);
 /// results.csv: a head and a line per row (RFC 4180); a field that does not apply is empty.
 std::string sweepCsv(std::span<const SweepRow> rows);
 
@@ -90,8 +94,10 @@ struct SweepPoint {
 /// replacement, because questions about one story are not independent: percentiles 2.5 and 97.5 (Efron and Tibshirani
 /// 1993, chapter 13). The random numbers have a fixed start, so equal rows give equal figures.
 std::vector<SweepPoint> sweepPoints(std::span<const SweepRow> rows);
-/// summary.csv, a line per point (RFC 4180): prompts, ask, series, budget, cells, failed, stories, asked, right, recall
-/// and its interval, kl, kl_answer, bytes, share.
+/// The points as columns: prompts, ask, series, budget, cells, failed, stories, asked, right, recall and its interval,
+/// kl, kl_answer, bytes, share.
+std::vector<TableColumn> summaryColumns(std::span<const SweepPoint> points);
+/// summary.csv, a line per point (RFC 4180).
 std::string summaryCsv(std::span<const SweepPoint> points);
 
 /// Wilson's score interval of right out of asked, 95 % (Wilson 1927).
@@ -119,7 +125,8 @@ struct SweepOptions {
   bool resume = false;    // go on in a folder that has a journal; start where there is none
   int jobs = 0;           // worker threads, 0 = all cores
   std::function<bool(const SweepProgress&)> progress =
-      {};  // one call at a time, on a worker; false stops, cells in work are dropped
+      {};                              // one call at a time, on a worker; false stops, cells in work are dropped
+  std::function<bool()> stopped = {};  // any worker asks it in the middle of a cell; true stops in the same way
 };
 
 struct SweepOutcome {

@@ -174,7 +174,7 @@ json toJson(const Perplexity& result) {
           {"windows", result.windows},
           {"scored", result.scored},
           {"nll", finite(result.nll)},
-          {"error", finite(result.error)},
+          {"nll_error", finite(result.error)},
           {"seconds", result.seconds},
           {"perplexity", finite(result.perplexity)},
           {"ids", result.ids},

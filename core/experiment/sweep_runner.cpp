@@ -67,6 +67,13 @@ struct Stories {
   std::atomic<std::int64_t> waiting{0};  // cells that still need the reference
 };
 
+/// A name that is no file means a sweep of the resources.
+std::string specPath(const std::string& given, const std::string& resources) {
+  if (std::filesystem::exists(given)) return given;
+  const std::string shipped = resources + "/sweeps/" + given + ".json";
+  return std::filesystem::exists(shipped) ? shipped : given;
+}
+
 class Sweep {
  public:
   Sweep(const SweepSpec& spec, const SweepOptions& options) : m_spec(spec), m_options(options) {}
@@ -280,6 +287,11 @@ class Sweep {
     if (!m_options.progress(progress)) m_stop = true;
   }
 
+  bool goesOn() {
+    if (!m_stop && m_options.stopped && m_options.stopped()) m_stop = true;
+    return !m_stop;
+  }
+
   CellWork workOf(const SweepCell& cell, const Stories& stories) {
     return {.stories = stories.stories,
             .ask = m_spec.prompts[cell.prompts].ask,
@@ -289,7 +301,7 @@ class Sweep {
             .needles = m_spec.measures("needles"),
             .bytes = m_spec.measures("bytes"),
             .expressions = m_expressions,
-            .progress = [this](const std::string&, std::int64_t, std::int64_t) { return !m_stop; }};
+            .progress = [this](const std::string&, std::int64_t, std::int64_t) { return goesOn(); }};
   }
 
   /// An error means stopped; an error of the cell stands in its row.
@@ -354,6 +366,19 @@ class Sweep {
 }  // namespace
 
 Result<SweepOutcome> runSweep(const SweepSpec& spec, const SweepOptions& options) { return Sweep(spec, options).run(); }
+
+Result<SweepOutcome> runSweep(const json& given, SweepOptions& options) {
+  SweepSpec spec;
+  if (given.is_string()) {
+    const std::string path = specPath(given.get<std::string>(), options.resources);
+    options.folder = std::filesystem::path(path).parent_path().string();
+    spec = KV_TRY(readSweepSpec(path));
+  } else {
+    spec = KV_TRY(SweepSpec::fromJson(given));
+  }
+  if (options.out.empty()) options.out = spec.name + ".sweep";
+  return runSweep(spec, options);
+}
 
 Result<SweepSpec> readSweepSpec(const std::string& path) {
   json read = KV_TRY(readJsonFile(path, "bad_sweep", {.uniqueKeys = true}));

@@ -19,6 +19,10 @@ namespace kvlab {
 /// that fails is a row with its error and no error here.
 Result<SweepOutcome> runSweep(const SweepSpec& spec, const SweepOptions& options);
 
+/// Runs a specification, that of a file, or one of the resources' sweeps by its name. An empty `out` becomes
+/// NAME.sweep, `folder` becomes that of the file; both are stored in `options`.
+Result<SweepOutcome> runSweep(const nlohmann::json& given, SweepOptions& options);
+
 /// Reads and checks a specification file. Errors: bad_sweep.
 Result<SweepSpec> readSweepSpec(const std::string& path);
 

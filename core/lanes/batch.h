@@ -47,6 +47,7 @@ class Batch : public SessionGroup {
   Status there(int sequence) const;
   bool released(int sequence) const { return !m_sequences[at(sequence)].session; }
   const Session& session(int sequence) const { return *m_sequences[at(sequence)].session; }
+  Session& session(int sequence) { return *m_sequences[at(sequence)].session; }  // for measurements
   const std::optional<SequenceExit>& exit(int sequence) const { return m_sequences[at(sequence)].exit; }
   /// Some sequence would take part in a step.
   bool steps() const;

@@ -429,11 +429,15 @@ void Lanes::remeasure() {
   publish();
 }
 
+Status Lanes::there(int lane) const {
+  if (lane >= 0 && lane < size()) return ok();
+  return Error("bad_argument", "the lane was not called",
+               "lane " + std::to_string(lane) + " is none of the " + std::to_string(size()),
+               "give a lane from 0 to " + std::to_string(size() - 1), "lane", lane);
+}
+
 Result<json> Lanes::call(int lane, const std::string& verb, const json& args) {
-  if (lane < 0 || lane >= size())
-    return Error("bad_argument", verb + " was refused",
-                 "lane " + std::to_string(lane) + " is none of the " + std::to_string(size()),
-                 "give a lane from 0 to " + std::to_string(size() - 1), "lane", lane);
+  KV_TRY(there(lane));
   Lane& one = *m_lanes[at(lane)];
   const std::size_t before = one.tokens.size();
   const SnapshotPtr seen = one.session->snapshot();

@@ -48,6 +48,8 @@ class Lanes : public SessionGroup {
   ~Lanes();
 
   int size() const { return static_cast<int>(m_lanes.size()); }
+  /// Errors: bad_argument, if there is no such lane.
+  Status there(int lane) const;
   const Session& session(int lane) const;
   Session& session(int lane);  // for measurements
   /// Runs a verb that appends tokens, such as prompt, in every lane in step. Errors: out_of_step if the reference has

@@ -61,6 +61,17 @@ SnapshotPtr SessionHolder::snapshot() const {
   return visit([](auto& part) { return part.snapshot(); });
 }
 
+Result<Session*> SessionHolder::sessionOf(const Whereabouts& where) {
+  if (!m_session && !where.member)
+    return Error("in_lockstep", "the question was not asked", "the sessions run together",
+                 "ask one of them, or close the lanes");
+  if (m_session && where.member)
+    return Error("no_lanes", "the question was not asked", "the session runs alone", "ask the session itself");
+  if (where.member) KV_TRY(m_lanes ? m_lanes->there(*where.member) : m_batch->there(*where.member));
+  Session& now = m_session ? *m_session : m_lanes ? m_lanes->session(*where.member) : m_batch->session(*where.member);
+  return where.tick ? sessionAt(now, *where.tick, where.branch) : Result<Session*>(&now);
+}
+
 /// Serial numbers grow with ticks and are no smaller, so the number of the tick is one of its own.
 Result<SnapshotPtr> SessionHolder::snapshotAt(Tick tick) {
   if (!m_session)

@@ -12,6 +12,13 @@ namespace kvlab {
 
 class VerbArgs;
 
+/// The session of a holder that a question is about, and the tick.
+struct Whereabouts {
+  std::optional<int> member = {};  // lane or sequence; must be given where there are several
+  std::optional<Tick> tick = {};   // the session as it was behind it; none = as it is
+  std::string branch = {};         // of the tick; empty = the one that goes on here
+};
+
 class SessionHolder {
  public:
   explicit SessionHolder(std::unique_ptr<Session> session) : m_session(std::move(session)) {}
@@ -25,6 +32,9 @@ class SessionHolder {
   SnapshotPtr snapshot() const;
   /// Null while there are lanes or a batch.
   Session* session() const { return m_session.get(); }
+  /// To be read and measured. Errors: in_lockstep (several, and none is named), no_lanes (one, and a member is named),
+  /// bad_argument (no such member), and those of sessionAt().
+  Result<Session*> sessionOf(const Whereabouts& where);
   /// The snapshot that the session would have published after an earlier tick of the branch, with the values of today's
   /// watches. The session stays where it is. Errors: in_lockstep, and those of sessionAt().
   Result<SnapshotPtr> snapshotAt(Tick tick);

@@ -9,7 +9,7 @@ namespace {
 using nlohmann::json;
 
 Status invariantRows(Session& session, VerbArgs&, TableRows& out) {
-  const auto tickOr = [](Tick tick) { return tick.value() < 0 ? json() : json(tick.value()); };
+  const auto tickOr = [](Tick tick) { return tick.value() < 0 ? TableCell() : TableCell(tick.value()); };
   for (const InvariantState& one : session.check(true))
     out.add({one.id, one.title, one.ok, one.detail, tickOr(one.lastPass), tickOr(one.allPassed),
              one.since ? toJson(*one.since) : json()});

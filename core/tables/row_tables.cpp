@@ -51,7 +51,8 @@ Status layerRows(const Session& session, VerbArgs& of, TableRows& out) {
   const ExactnessMap* exact = open ? &waiting : out.wants("exactness") ? &exactnessMap(session) : nullptr;
   const std::vector<float> scores = out.wants("score") ? scoresOf(state, layer) : std::vector<float>(map.size());
   StoredWords words{std::vector<std::uint64_t>(map.size()), std::vector<std::uint64_t>(map.size())};
-  if (out.wants("tag") || out.wants("checksum")) words = storedWords(session.store().pool(layer), map);
+  const bool checksums = out.wants("checksum"), turned = session.transformer().keysRotated() && out.wants("rotations");
+  if (checksums || out.wants("tag")) words = storedWords(session.store().pool(layer), map);
   std::size_t position = 0;
   for (std::int64_t i = 0; i < end && !out.full(); ++i) {
     const auto begins = state.context.begin();
@@ -63,13 +64,14 @@ Status layerRows(const Session& session, VerbArgs& of, TableRows& out) {
     const LedgerId id = map.ledger[at(i)];
     const LedgerRow& row = state.ledger[id];
     const bool stored = hasSlot(map, at(i));
-    out.add({i, stored ? json(map.slotOf[at(i)].value()) : json(), map.phase(at(i)).value(),
-             state.kind->blurAt(Position(static_cast<std::int32_t>(position))), id.value(),
-             stored ? json(words.tags[at(i)]) : json(), position, row.token.value(), state.brightness[position],
-             finite(scores[at(i)]), stored && exact ? json(name(exact->layers[at(layer)][position])) : json(),
-             row.born.value(), stored ? json(hexText(words.checksums[at(i)])) : json(),
-             session.transformer().keysRotated() ? rotationsOf(state, layer, id) : json()},
-            id, session.cacheLayers().layerOf(layer));
+    const std::string checksum = stored && checksums ? hexText(words.checksums[at(i)]) : std::string();
+    out.add(
+        {i, stored ? TableCell(map.slotOf[at(i)].value()) : TableCell(), map.phase(at(i)).value(),
+         state.kind->blurAt(Position(static_cast<std::int32_t>(position))), id.value(),
+         stored ? TableCell(words.tags[at(i)]) : TableCell(), position, row.token.value(), state.brightness[position],
+         scores[at(i)], stored && exact ? TableCell(name(exact->layers[at(layer)][position])) : TableCell(),
+         row.born.value(), stored ? TableCell(checksum) : TableCell(), turned ? rotationsOf(state, layer, id) : json()},
+        id, session.cacheLayers().layerOf(layer));
   }
   return ok();
 }
@@ -77,10 +79,11 @@ Status layerRows(const Session& session, VerbArgs& of, TableRows& out) {
 Status ledgerRow(const Session& session, LedgerId id, std::optional<std::size_t> position, TableRows& out) {
   const CacheState& state = session.state();
   const LedgerRow& row = state.ledger[id];
-  out.add({id.value(), name(row.kind), row.token.value(), out.wants("text") ? json(textOf(session, id)) : json(),
-           name(row.source), name(row.state), row.pinned, position ? state.brightness[*position] : row.brightness,
-           row.born.value(), row.changed.value(), position ? json(*position) : json(), finite(row.surprise),
-           ledgerList(row.parents), ledgerList(row.children)},
+  std::optional<std::string> text;
+  if (out.wants("text")) text = textOf(session, id);
+  out.add({id.value(), name(row.kind), row.token.value(), text, name(row.source), name(row.state), row.pinned,
+           position ? state.brightness[*position] : row.brightness, row.born.value(), row.changed.value(), position,
+           row.surprise, ledgerList(row.parents), ledgerList(row.children)},
           id);
   return ok();
 }

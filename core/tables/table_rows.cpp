@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "core/api/json_values.h"
 #include "core/api/read_json.h"
 #include "core/session/observe.h"
 
@@ -25,10 +24,8 @@ std::vector<CellName> cellNames(const TableInfo& info) {
   return out;
 }
 
-json cellOf(const WatchValue& value) {
-  if (const double* number = std::get_if<double>(&value)) return finite(*number);
-  if (const bool* flag = std::get_if<bool>(&value)) return *flag;
-  return std::get<std::string>(value);
+ColumnType columnType(ValueType type) {
+  return type == ValueType::Text ? ColumnType::Text : type == ValueType::Flag ? ColumnType::Flag : ColumnType::Number;
 }
 
 std::string columnNames(const TableInfo& info) {
@@ -51,7 +48,7 @@ Result<TableRows> TableRows::make(const Session& session, const TableInfo& info,
   if (in.has("columns")) {
     for (const json& column : in.raw("columns")) KV_TRY(out.want(session, column));
   } else {
-    for (std::size_t i = 0; i < info.columns.size(); ++i) out.m_wanted.push_back({info.columns[i].name, i});
+    for (std::size_t i = 0; i < info.columns.size(); ++i) out.want(i);
   }
   if (in.has("where")) out.m_where = KV_TRY(out.expression(session, in.text("where"), true));
   out.m_begin = in.integer("begin");
@@ -60,6 +57,11 @@ Result<TableRows> TableRows::make(const Session& session, const TableInfo& info,
                   return one.expression && one.expression->asksFacts();
                 });
   return out;
+}
+
+void TableRows::want(std::size_t column) {
+  m_columns.emplace_back(m_info->columns[column].name, m_info->columns[column].type);
+  m_wanted.push_back({column});
 }
 
 Status TableRows::want(const Session& session, const json& column) {
@@ -71,12 +73,13 @@ Status TableRows::want(const Session& session, const json& column) {
   const auto& text = column.get_ref<const std::string&>();
   const auto found = std::ranges::find(m_info->columns, text, &ColumnInfo::name);
   if (found != m_info->columns.end()) {
-    m_wanted.push_back({text, static_cast<std::size_t>(found - m_info->columns.begin())});
+    want(static_cast<std::size_t>(found - m_info->columns.begin()));
     return ok();
   }
   Result<Expression> read = expression(session, text, false);
   if (!read) return refused("\"" + text + "\" is no column of it, and as an expression: " + read.error().why);
-  m_wanted.push_back({text, 0, read.take()});
+  m_columns.emplace_back(text, columnType(read->type()));
+  m_wanted.push_back({0, read.take()});
   return ok();
 }
 
@@ -111,20 +114,32 @@ bool TableRows::needs(Need need) const {
       std::ranges::any_of(m_wanted, [&](const Wanted& one) { return one.expression && one.expression->needs(need); });
 }
 
-bool TableRows::add(Cells cells, const Sight& at) { return take(std::span(cells.begin(), cells.size()), at); }
+bool TableRows::add(Cells cells) { return takeSeen(std::span(cells.begin(), cells.size())); }
+
+bool TableRows::add(Cells cells, Sight at) {
+  at.cells = std::span(cells.begin(), cells.size());
+  return take(at);
+}
 
 bool TableRows::add(Cells cells, LedgerId row, std::optional<Layer> layer) {
-  return take(std::span(cells.begin(), cells.size()), m_sight, row, layer);
+  return takeSeen(std::span(cells.begin(), cells.size()), row, layer);
 }
 
 bool TableRows::addRecord(const json& record) {
-  std::vector<json> cells;
-  for (const ColumnInfo& column : m_info->columns) cells.push_back(member(record, column.name));
-  return take(cells, {});
+  std::vector<TableCell> cells;
+  for (const ColumnInfo& column : m_info->columns) cells.emplace_back(member(record, column.name));
+  return takeSeen(cells);
 }
 
-bool TableRows::take(std::span<const json> cells, Sight at, std::optional<LedgerId> row, std::optional<Layer> layer) {
-  at.cells = cells;
+/// Facts are asked of m_sight, which sees the cells while this runs.
+bool TableRows::takeSeen(std::span<const TableCell> cells, std::optional<LedgerId> row, std::optional<Layer> layer) {
+  m_sight.cells = cells;
+  const bool passed = take(m_sight, row, layer);
+  m_sight.cells = {};
+  return passed;
+}
+
+bool TableRows::take(const Sight& at, std::optional<LedgerId> row, std::optional<Layer> layer) {
   const auto valueOf = [&](const Expression& one) {
     return row && one.asksFacts() ? one.about(*row, layer).value(at) : one.value(at);
   };
@@ -133,19 +148,15 @@ bool TableRows::take(std::span<const json> cells, Sight at, std::optional<Ledger
   m_full = m_rows == m_limit;
   if (m_full) return true;
   ++m_rows;
-  for (Wanted& one : m_wanted)
-    one.cells.push_back(one.expression ? cellOf(valueOf(*one.expression)) : at.cells[one.column]);
+  for (std::size_t i = 0; i < m_wanted.size(); ++i) {
+    if (!m_wanted[i].expression) m_columns[i].add(at.cells[m_wanted[i].column]);
+    else std::visit([&](const auto& value) { m_columns[i].add(value); }, valueOf(*m_wanted[i].expression));
+  }
   return true;
 }
 
-json TableRows::answer() const {
-  json columns = json::object();
-  for (const Wanted& one : m_wanted) columns[one.name] = one.cells;
-  return {{"table", m_info->name},
-          {"begin", m_begin},
-          {"rows", m_rows},
-          {"next", m_full ? json(m_begin + m_rows) : json()},
-          {"columns", std::move(columns)}};
+TableAnswer TableRows::answer() {
+  return {m_info->name, m_begin, m_rows, m_full ? std::optional(m_begin + m_rows) : std::nullopt, std::move(m_columns)};
 }
 
 }  // namespace kvlab

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "core/api/guarded.h"
 #include "core/api/read_json.h"
 #include "core/api/texts.h"
+#include "core/session/call_mark.h"
 #include "core/session/observe.h"
 #include "core/verbs/verbs.h"
 
@@ -38,13 +40,13 @@ std::vector<ArgInfo> tableVerbArgs() {
           arg::integer("limit", 1, kMostTableRows).orElse(kMostTableRows)};
 }
 
-Result<json> completed(const TableSource& source, const Error& error) {
+Error completed(const TableSource& source, const Error& error) {
   return VerbArgs::completed(error, source.info.name, source.info.args);
 }
 
 /// Fills the rows that a call asks for with `make`.
 template <class Make>
-Result<json> tableAnswer(const Session& session, VerbArgs& in, const Make& make) {
+Result<TableAnswer> tableAnswer(const Session& session, VerbArgs& in, const Make& make) {
   const TableSource& source = *sourceNamed(in.text("name"));
   const json none = json::object();
   VerbArgs of(source.info.args, in.has("of") ? in.raw("of") : none);
@@ -52,16 +54,16 @@ Result<json> tableAnswer(const Session& session, VerbArgs& in, const Make& make)
   TableRows out = KV_TRY(TableRows::make(session, source.info, in));
   const Status made = make(source, of, out);
   if (of.error()) return completed(source, *of.error());
-  return made ? Result<json>(out.answer()) : completed(source, made.error());
+  return made ? Result<TableAnswer>(out.answer()) : completed(source, made.error());
 }
 
-Result<json> readTable(const Session& session, VerbArgs& in) {
+Result<TableAnswer> readTable(const Session& session, VerbArgs& in) {
   return tableAnswer(session, in, [&](const TableSource& source, VerbArgs& of, TableRows& out) {
     return source.reads(session, of, out);
   });
 }
 
-Result<json> measureTable(Session& session, VerbArgs& in) {
+Result<TableAnswer> measureTable(Session& session, VerbArgs& in) {
   return tableAnswer(session, in, [&](const TableSource& source, VerbArgs& of, TableRows& out) {
     if (source.measures) return source.measures(session, of, out);
     out.setSight(sightNow(session, [&](Need need) { return out.needs(need); }));
@@ -80,7 +82,27 @@ Effect tableEffect(const json& args) {
   return source->reads && !facts ? Effect::Reads : Effect::Measures;
 }
 
+Result<json> jsonOf(Result<TableAnswer> answer) {
+  if (!answer) return answer.error();
+  return answer->toJson();
+}
+
 }  // namespace
+
+Result<TableAnswer> tableColumns(Session& session, const json& args) {
+  return guarded("the call was refused", [&]() -> Result<TableAnswer> {
+    const VerbInfo& verb = *verbNamed("table");
+    VerbArgs in(verb.args, args);
+    if (in.error()) return VerbArgs::completed(*in.error(), verb.name, verb.args);
+    if (tableEffect(args) == Effect::Reads) return readTable(session, in);
+    CallMark before(session, CallMark::Of::Call);
+    try {
+      return measureTable(session, in);
+    } catch (...) {
+      return before.takenBack("the call was refused");
+    }
+  });
+}
 
 std::span<const TableInfo> tables() {
   static const std::vector<TableInfo> kAll = [] {
@@ -105,7 +127,8 @@ std::span<const Verb> tableVerbs() {
            "rows as objects: rows(0, { where: \"score > 1\" }). Columns and condition may ask facts of the expression "
            "language, where the table has them: rows(0, { columns: [\"ledger\", \"read\"], where: \"moved\" }).",
            "TableAnswer"),
-       LooksOrRuns{readTable, measureTable, tableEffect}},
+       LooksOrRuns{[](const Session& session, VerbArgs& in) { return jsonOf(readTable(session, in)); },
+                   [](Session& session, VerbArgs& in) { return jsonOf(measureTable(session, in)); }, tableEffect}},
   };
   return kVerbs;
 }

@@ -22,6 +22,8 @@ struct TableSource {
 std::span<const TableInfo> tables();
 /// Null if there is none of the name.
 const TableInfo* tableNamed(std::string_view name);
+/// The answer of the verb `table`, whose arguments these are, as columns. Errors: those of the verb.
+Result<TableAnswer> tableColumns(Session& session, const nlohmann::json& args);
 
 // The parts of the list.
 std::span<const TableSource> rowTables();      // rows, ledger

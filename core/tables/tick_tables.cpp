@@ -23,8 +23,8 @@ std::string contextText(const Session& session) {
 Status stateRow(const Session& session, VerbArgs&, TableRows& out) {
   const std::int64_t left = session.kind().remaining(session.parts(), session.state());
   out.add({session.state().tick.value(), session.timeline().branch(), session.state().length(), left, left <= 0,
-           out.wants("text") ? json(contextText(session)) : json(),
-           out.wants("stateHash") ? json(stateHash(session)) : json()});
+           out.wants("text") ? TableCell(contextText(session)) : TableCell(),
+           out.wants("stateHash") ? TableCell(stateHash(session)) : TableCell()});
   return ok();
 }
 
@@ -34,9 +34,10 @@ bool addCommit(const Timeline& line, int id, const Sight& at, TableRows& out) {
   const TickReport* report = entry.report.get();
   return out.add(
       {id, entry.tick.value(), line.entry(line.commandOf(id)).verb, entry.edit == id ? entry.words : "",
-       report && report->token ? json(report->token->value()) : json(), report ? json(report->text) : json(),
-       report ? json(report->actions.size()) : json(), rowsGone(entry),
-       report && report->error ? json(report->error->code) : json(), entry.kept != nullptr, id == line.currentId()},
+       report && report->token ? TableCell(report->token->value()) : TableCell(),
+       report ? TableCell(report->text) : TableCell(), report ? TableCell(report->actions.size()) : TableCell(),
+       rowsGone(entry), report && report->error ? TableCell(report->error->code) : TableCell(), entry.kept != nullptr,
+       id == line.currentId()},
       at);
 }
 

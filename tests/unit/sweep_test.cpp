@@ -426,6 +426,11 @@ void SweepTest::stoppedAndResumed() {
   QCOMPARE(stopped.error().code, std::string("cancelled"));
   QVERIFY(last >= 5 && last < 12);
   QVERIFY(!std::filesystem::exists(out + "/results.jsonl"));
+  int asked = 0;
+  SweepOptions inside = into(out, 1, true);
+  inside.stopped = [&] { return ++asked == 1; };  // in the middle of a cell
+  const auto broken = runSweep(parsedSweep(smallSpec()), inside);
+  QVERIFY(!broken && broken.error().code == "cancelled" && asked == 1);
   const SweepOutcome rest = must(runSweep(parsedSweep(smallSpec()), into(out, 2, true)));
   QCOMPARE(rest.found, last);
   QCOMPARE(resultsIn(out), resultsIn(calm));

@@ -3,6 +3,7 @@
 // rows, and facts of a row equal those of an expression with brackets.
 #include "support/session_fixture.h"
 
+#include "core/lanes/session_holder.h"
 #include "core/model/decoder/sampler.h"
 #include "support/runner.h"
 
@@ -32,6 +33,12 @@ json about(const TableInfo& table) {
   for (const ArgInfo& arg : table.args)
     if (!arg.optional) of[arg.name] = arg.name == "layer" ? 1 : 4;
   return of;
+}
+
+template <class T>
+T takenFrom(Result<T> result) {
+  if (!result) qFatal("%s", result.error().text().c_str());
+  return result.take();
 }
 
 json answerOf(const SessionFixture& s, json call) { return s.must("table", call); }
@@ -66,6 +73,51 @@ class TablesTest : public QObject {
         QVERIFY2(!column.help.empty(), column.name.c_str());
       }
     }
+  }
+
+  /// One list of cells stands behind JSON and typed buffers.
+  void columnsAreTheAnswer() {
+    const SessionFixture s = lively();
+    for (const TableInfo& table : tables()) {
+      const json call = tableArgs(table.name, about(table));
+      Result<TableAnswer> columns = tableColumns(*s, call);
+      QVERIFY2(bool(columns), table.name.c_str());
+      QCOMPARE(columns->toJson(), answerOf(s, call));
+      for (const TableColumn& one : columns->columns) {
+        std::size_t nulls = 0;
+        for (std::size_t i = 0; i < one.rows; ++i) nulls += one.at(i).is_null();
+        QCOMPARE(one.nulls, nulls);
+        QCOMPARE(one.known.size(), (one.rows + 7) / 8);
+        QCOMPARE(one.integers.size() + one.numbers.size() + one.ends.size() + one.values.size() + 8 * one.flags.size(),
+                 one.type == ColumnType::Flag ? 8 * one.known.size() : one.rows);
+      }
+    }
+    json call = tableArgs("ledger", json::object(), {"id * 2", "text", "pinned or id == 0"});
+    call["where"] = "state == 'replaced' or pinned";
+    QCOMPARE(tableColumns(*s, call)->toJson()["columns"]["id * 2"], (json{10.0, 14.0}));
+    QCOMPARE(tableColumns(*s, call)->columns[2].type, ColumnType::Flag);
+    QCOMPARE(tableColumns(*s, tableArgs("lunch")).error().code, std::string("bad_argument"));
+    QCOMPARE(tableColumns(*s, tableArgs("rows", {{"layer", 99}})).error().code, std::string("bad_argument"));
+  }
+
+  /// The session that a question is about.
+  void whereabouts() {
+    SessionFixture s = lively();
+    const int ticks = static_cast<int>(s->state().tick.value());
+    SessionHolder one(takenFrom(s->fork()));
+    QCOMPARE(takenFrom(one.sessionOf({})), one.session());
+    QCOMPARE(takenFrom(one.sessionOf({.tick = Tick(2)}))->state().tick, Tick(2));
+    QCOMPARE(one.sessionOf({.member = 0}).error().code, std::string("no_lanes"));
+    QCOMPARE(one.sessionOf({.tick = Tick(ticks + 1)}).error().code, std::string("out_of_range"));
+    takenFrom(one.execute("lanesOpen", {{"lanes", {{{"kv", {{"k", "int8"}, {"v", "int8"}}}}}}}));
+    QCOMPARE(one.sessionOf({}).error().code, std::string("in_lockstep"));
+    QCOMPARE(one.sessionOf({.member = 2}).error().code, std::string("bad_argument"));
+    QVERIFY(takenFrom(one.sessionOf({.member = 1})) != takenFrom(one.sessionOf({.member = 0})));
+    takenFrom(one.execute("lanesClose", json::object()));
+    takenFrom(one.execute("batchOpen", {{"size", 2}}));
+    takenFrom(one.execute("batchRelease", {{"sequence", 0}}));
+    QCOMPARE(one.sessionOf({.member = 0}).error().code, std::string("bad_argument"));
+    QCOMPARE(takenFrom(one.sessionOf({.member = 1}))->state().tick.value(), std::int64_t{ticks});
   }
 
   void piecesMakeTheWhole() {
