@@ -8,9 +8,7 @@
 #include <QScrollBar>
 #include <QTreeView>
 
-#include "fake_context.h"
-#include "golden.h"
-#include "notes_fixture.h"
+#include "filled_views.h"
 #include "support/runner.h"
 #include "widgets/base/alignment_lamp.h"
 #include "widgets/base/view_registry.h"
@@ -34,10 +32,10 @@ class GoldensTest : public QObject {
     QFETCH(QString, theme);
     QFETCH(int, scale);
     Theme::apply(*qApp, theme);
-    FakeContext context(optionsFor(id));
+    FakeContext context(golden::optionsFor(id));
     context.measured = true;
-    const auto view = show(id, context);
-    const QImage shot = view->picture(sizeOf(*findView(id)), scale);
+    const auto view = golden::show(id, context);
+    const QImage shot = view->picture(golden::sizeOf(*findView(id)), scale);
     QCOMPARE(golden::compareImage(QTest::currentDataTag(), shot), QString());
   }
   void text_data() {
@@ -47,9 +45,9 @@ class GoldensTest : public QObject {
   void text() {
     QFETCH(QString, id);
     Theme::apply(*qApp, "dark");
-    FakeContext context(optionsFor(id));
+    FakeContext context(golden::optionsFor(id));
     context.measured = true;
-    QCOMPARE(golden::compareText(id, show(id, context)->dump()), QString());
+    QCOMPARE(golden::compareText(id, golden::show(id, context)->dump()), QString());
   }
   /// Without a session a view says what it would show, and nothing else goes wrong.
   void empty_data() { text_data(); }
@@ -57,17 +55,17 @@ class GoldensTest : public QObject {
     QFETCH(QString, id);
     Theme::apply(*qApp, "dark");
     FakeContext context(FakeContext::Nothing{});
-    const auto view = show(id, context);
-    QVERIFY(!view->picture(sizeOf(*findView(id)), 1).isNull());
-    QCOMPARE(golden::compareImage(id + "_empty", view->picture(sizeOf(*findView(id)), 1)), QString());
+    const auto view = golden::show(id, context);
+    QVERIFY(!view->picture(golden::sizeOf(*findView(id)), 1).isNull());
+    QCOMPARE(golden::compareImage(id + "_empty", view->picture(golden::sizeOf(*findView(id)), 1)), QString());
   }
   /// The readout has all of a long note, and where a state is that the views cannot show.
   void chosenNotes() {
     FakeContext context;
-    const auto view = show("notes", context);
+    const auto view = golden::show("notes", context);
     for (const int row : {3, 4}) {
       view->findChild<QTableView*>()->selectRow(row);
-      const QImage shot = view->picture(sizeOf(*findView("notes")), 1);
+      const QImage shot = view->picture(golden::sizeOf(*findView("notes")), 1);
       QCOMPARE(golden::compareImage(row == 3 ? "notes_apart" : "notes_long", shot), QString());
     }
   }
@@ -75,17 +73,17 @@ class GoldensTest : public QObject {
     Theme::apply(*qApp, "dark");
     FakeContext context;
     std::unique_ptr<InspectorView> view(makeView(*findView("notes"), context, nullptr));
-    view->resize(sizeOf(*findView("notes")));
+    view->resize(golden::sizeOf(*findView("notes")));
     golden::settle(*view);
-    QCOMPARE(golden::compareImage("notes_none", view->picture(sizeOf(*findView("notes")), 1)), QString());
+    QCOMPARE(golden::compareImage("notes_none", view->picture(golden::sizeOf(*findView("notes")), 1)), QString());
   }
   /// In a dock as narrow as docks get no control is cut off and no table scrolls sideways.
   void narrow_data() { text_data(); }
   void narrow() {
     QFETCH(QString, id);
     Theme::apply(*qApp, "dark");
-    FakeContext context(optionsFor(id));
-    const auto view = show(id, context, QSize(320, 480));
+    FakeContext context(golden::optionsFor(id));
+    const auto view = golden::show(id, context, QSize(320, 480));
     const QImage shot = view->picture({320, 480}, 1);
     for (const QWidget* child : view->findChildren<QWidget*>()) {
       if (!child->isVisibleTo(view.get())) continue;
@@ -117,16 +115,16 @@ class GoldensTest : public QObject {
     QFETCH(QString, id);
     QFETCH(QString, theme);
     Theme::apply(*qApp, theme);
-    fixture::Options options = optionsFor(id);
+    fixture::Options options = golden::optionsFor(id);
     options.broken = true;
     FakeContext context(options);
-    const auto view = show(id, context);
+    const auto view = golden::show(id, context);
     if (id == "ledger" || id == "storage") context.focusLayer(CacheLayer(2));
     if (auto* tree = id == "events" ? view->findChild<QTreeView*>() : nullptr)
       tree->expandAll(), tree->scrollToBottom();
     if (id == "ledger" || id == "rings" || id == "row") context.focusLedger(brokenRow(*context.snapshot()));
     golden::settle(*view);
-    QCOMPARE(golden::compareImage(QTest::currentDataTag(), view->picture(sizeOf(*findView(id)), 1)), QString());
+    QCOMPARE(golden::compareImage(QTest::currentDataTag(), view->picture(golden::sizeOf(*findView(id)), 1)), QString());
     if (theme == "dark") QCOMPARE(golden::compareText(id + "_broken", view->dump()), QString());
   }
   /// Breakpoints of all sorts, the events of a row in one layer, and some ticks only.
@@ -140,27 +138,27 @@ class GoldensTest : public QObject {
     QFETCH(QString, id);
     QFETCH(QString, theme);
     Theme::apply(*qApp, theme);
-    FakeContext context(optionsFor(id));
+    FakeContext context(golden::optionsFor(id));
     if (id == "events" || id == "timeline") addBreakpoints(context);
     if (id == "timeline" || id == "numbers") context.limitTicks(TickRange{Tick(6), Tick(14)});
     context.answers["story"] = [](const nlohmann::json&) { return Result<nlohmann::json>(story()); };
-    const auto view = show(id, context);
+    const auto view = golden::show(id, context);
     if (id == "history") QVERIFY(static_cast<bool>(view->setOption("rows", "layer")));
     golden::settle(*view);
-    QCOMPARE(golden::compareImage(QTest::currentDataTag(), view->picture(sizeOf(*findView(id)), 1)), QString());
+    QCOMPARE(golden::compareImage(QTest::currentDataTag(), view->picture(golden::sizeOf(*findView(id)), 1)), QString());
     if (theme == "dark") QCOMPARE(golden::compareText(id + "_filled", view->dump()), QString());
   }
   /// Two pictures of the same state are equal.
   void repeatable() {
     FakeContext one, two;
     for (const ViewInfo& info : views())
-      QCOMPARE(show(info.id, one)->picture({700, 400}, 1), show(info.id, two)->picture({700, 400}, 1));
+      QCOMPARE(golden::show(info.id, one)->picture({700, 400}, 1), golden::show(info.id, two)->picture({700, 400}, 1));
   }
   /// Every control can be named by a screen reader and explains itself.
   void accessible() {
     FakeContext context;
     for (const ViewInfo& info : views()) {
-      const auto view = show(info.id, context);
+      const auto view = golden::show(info.id, context);
       for (QWidget* child : view->findChildren<QWidget*>()) {
         if (child->focusPolicy() == Qt::NoFocus || child->inherits("QScrollBar") || child->inherits("QHeaderView"))
           continue;
@@ -200,43 +198,6 @@ class GoldensTest : public QObject {
   }
   static LedgerId brokenRow(const Snapshot& s) {
     return violatedRow(s, s.alignment.findings.front().violation).value_or(LedgerId(-1));
-  }
-  static fixture::Options optionsFor(const QString& id) {
-    fixture::Options options;
-    options.broken = id == "mirror" || id == "invariants";
-    options.mixed = id == "rings" || id == "storage";
-    options.policies = id == "audit" || id == "smartkv";
-    options.lanes = id == "lanes";
-    options.wlod = id == "tree";
-    options.quant = id == "quant";
-    options.watches = id == "watches";
-    return options;
-  }
-  static std::unique_ptr<InspectorView> show(const QString& id, FakeContext& context, QSize size = {}) {
-    if (id == "notes" && context.snapshot()) fixture::setNotes(context, fixture::notes());
-    std::unique_ptr<InspectorView> view(makeView(*findView(id), context, nullptr));
-    if (context.snapshot()) {
-      context.setFocus(
-          Focus{context.snapshot()->tick, CacheLayer(id == "storage" ? 0 : 2), Head(0), Position(-1), LedgerId(-1)});
-      context.focusPosition(Position(id == "history"      ? 44
-                                         : id == "mirror" ? 50
-                                         : id == "rings"  ? 84
-                                         : id == "tree"   ? 12
-                                                          : 52));
-    }
-    if (id == "row") (void)view->setOption("compare", "before");
-    if (id == "quant" || id == "attention")
-      QTest::qVerify(static_cast<bool>(view->setOption("follow", true)), "follow", "", __FILE__, __LINE__);
-    view->resize(size.isEmpty() ? sizeOf(*findView(id)) : size);
-    golden::settle(*view);
-    return view;
-  }
-  static QSize sizeOf(const ViewInfo& info) {
-    switch (info.area) {
-      case DockArea::Centre: return {1180, 420};
-      case DockArea::Bottom: return {1180, 300};
-      default: return {560, 640};
-    }
   }
 };
 

@@ -23,8 +23,8 @@
 #include "widgets/base/format.h"
 #include "widgets/base/notices.h"
 #include "widgets/base/panes.h"
+#include "widgets/base/picture_file.h"
 #include "widgets/base/row_actions.h"
-#include "widgets/base/save_file.h"
 #include "widgets/base/scale_menu.h"
 #include "widgets/base/storage_groups.h"
 
@@ -106,7 +106,7 @@ void InspectorView::contextMenuEvent(QContextMenuEvent* event) {
   menu->popup(event->globalPos());
 }
 
-QImage InspectorView::picture(QSize size, qreal dpr) {
+void InspectorView::arrange(QSize size) {
   if (isWindow() && size.isValid()) resize(size);
   if (layout()) layout()->activate();
   QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
@@ -114,16 +114,11 @@ QImage InspectorView::picture(QSize size, qreal dpr) {
     resize(size);
     if (layout()) layout()->activate();
   }
-  QImage image((QSizeF(this->size()) * dpr).toSize(), QImage::Format_RGB32);
-  image.setDevicePixelRatio(dpr);
-  image.fill(theme()->surface);
-  render(&image);
-  return image;
 }
 
-bool InspectorView::savePicture(const QString& path) {
-  if (path.endsWith(QLatin1String(".svg"), Qt::CaseInsensitive)) return bool(saveDrawing(path, *this));
-  return bool(kvlab::savePicture(path, picture(size(), devicePixelRatioF())));
+QImage InspectorView::picture(QSize size, qreal dpr) {
+  arrange(size);
+  return pixelsOf(*this, dpr);
 }
 
 QList<QAction*> InspectorView::viewActions() {
@@ -131,7 +126,7 @@ QList<QAction*> InspectorView::viewActions() {
     m_copyTable =
         addViewAction(tr("Copy table"), tr("Copy the table as tab-separated values"), [this] { copyTable(); });
     addViewAction(tr("Copy picture"), tr("Copy the view as a picture"), [this] { copyPicture(); });
-    addViewAction(tr("Save picture…"), tr("Save the view as PNG or SVG"), [this] { askSavePicture(); });
+    addViewAction(tr("Save picture…"), tr("Save the view as PNG, SVG or PDF"), [this] { askSavePicture(); });
   }
   m_copyTable->setVisible(!tsv().isEmpty());
   return m_actions;
@@ -179,9 +174,11 @@ void InspectorView::askSaveFile(const QString& title, const QString& name, const
 }
 
 void InspectorView::askSavePicture() {
-  askSaveFile(tr("Save picture"), objectName() + ".png", tr("Pictures (*.png *.svg)"), [this](const QString& path) {
-    if (savePicture(path)) return;
-    emit m_context.failed(Error("io", "the picture was not saved", path.toStdString(), "choose a writable folder"));
+  askSaveFile(tr("Save picture"), objectName() + ".png", tr(kPictureFilter), [this](const QString& path) {
+    arrange(size());
+    const Result<PictureFile> picture = pictureFile(path, *this, devicePixelRatioF());
+    const Status saved = picture ? savePicture(path, *picture) : Status(picture.error());
+    if (!saved) emit m_context.failed(saved.error());
   });
 }
 

@@ -62,10 +62,10 @@ class InspectorView : public QWidget {
   /// Brings a hidden view up to date; replies of the engine may still be outstanding, see ready(). A view without a
   /// parent is shown off screen. Set its size first, because requests depend on the visible range.
   void prepare();
-  /// The view as a picture. A view without a parent is resized to `size`, in device-independent pixels.
+  /// Lays the view out for a picture. A view without a parent is resized to `size`, in device-independent pixels.
+  void arrange(QSize size);
+  /// The view as a picture: the same, and its pixels (base/picture_file.h).
   QImage picture(QSize size, qreal dpr);
-  /// Writes PNG or SVG, depending on the file name; false if the file cannot be written.
-  bool savePicture(const QString& path);
 
  signals:
   /// The view has taken a snapshot, a reply to one of its asks, or a tile.

@@ -8,6 +8,7 @@
 #include "core/api/snapshot.h"
 #include "widgets/base/format.h"
 #include "widgets/base/scale_menu.h"
+#include "widgets/figure/figure.h"
 
 namespace kvlab {
 namespace {
@@ -96,10 +97,13 @@ struct Pen {
   }
 };
 
-QImage barImage(const ColourTable& colours) {
+/// The colours of a map from left to right. In a figure each reaches to the right edge, and the next covers it.
+void paintBar(QPainter& painter, const QRectF& box, const ColourTable& colours) {
   QImage bar(256 - kFirstColour, 1, QImage::Format_RGB32);
   for (int i = 0; i < bar.width(); ++i) bar.setPixel(i, 0, colours[at(i + kFirstColour)]);
-  return bar;
+  if (!paintsFigure(painter)) return painter.drawImage(box, bar);
+  for (int i = 0; i < bar.width(); ++i)
+    painter.fillRect(box.adjusted(box.width() * i / bar.width(), 0, 0, 0), bar.pixelColor(i, 0));
 }
 
 /// The words next to a colour map of a single value.
@@ -235,7 +239,7 @@ int paintLegend(QPainter& painter, const QRect& area, const ColourLegend& legend
     const int room =
         end - area.left() - pen.wide({}) - pen.wide(low) - pen.wide(high) - pen.wide(words.section(kComma, 0, 0));
     pen.text(low);
-    painter.drawImage(pen.box(std::clamp(room, kNarrowBar, kBarWidth)), barImage(colours));
+    paintBar(painter, pen.box(std::clamp(room, kNarrowBar, kBarWidth)), colours);
     pen.text(high);
     pen.optional(words, end);
   }

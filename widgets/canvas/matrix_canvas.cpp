@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The cells are painted as one image; everything else is drawn for the visible range only.
+// The cells are painted as one image, in vector pictures as shapes; everything else is drawn for the visible range
+// only.
 #include "widgets/canvas/matrix_canvas.h"
 
 #include <QPainter>
@@ -8,13 +9,15 @@
 #include <cmath>
 
 #include "widgets/base/inspector_view.h"
+#include "widgets/canvas/figure_cells.h"
+#include "widgets/figure/figure.h"
 
 namespace kvlab {
 namespace {
 constexpr int kRuler = 22, kOverview = 12;
 
 constexpr int kNameTall = 13, kTextTall = 15;
-constexpr double kRowsApart = 7;  // pixels per item from which items stand apart
+constexpr double kLinesApart = 6, kRowsApart = 7;  // pixels per line, and per item, from which they stand apart
 constexpr int kHatching = 6;
 
 QSize imageSize(const QRect& area, double dpr) {
@@ -214,9 +217,21 @@ void MatrixCanvas::paintCells(QPainter& painter, const MatrixParts& p, const The
         paintLine(painter, box, line, theme);
     return painter.restore();
   }
+  if (paintsFigure(painter)) return paintFigureCells(painter, p, from, theme);
   const double dpr = painter.deviceTransform().m11();
   if (m_image.size() != imageSize(p.cells, dpr)) m_image = cellImage(p, from, dpr, theme);
   painter.drawImage(p.cells.topLeft(), m_image);
+}
+
+void MatrixCanvas::paintFigureCells(QPainter& painter, const MatrixParts& p, const Cells& from,
+                                    const Theme& theme) const {
+  CellPlaces places{QRectF(p.cells), axis().first, axis().scale};
+  for (int line = 0; line <= lines(); ++line) places.tops.push_back(p.top(line));
+  if (p.tall >= kLinesApart) places.between = 1;
+  if (axis().scale >= kRowsApart) places.beside = 1;
+  if (cellsInSight(*from.values, places) <= kMostCellShapes)
+    return paintCellShapes(painter, *from.values, places, from.colours, theme);
+  painter.drawImage(p.cells.topLeft(), cellImage(p, from, figureScale(p.cells.size()), theme));
 }
 
 /// If lines and items are large enough, gaps separate them.
@@ -230,7 +245,7 @@ QImage MatrixCanvas::cellImage(const MatrixParts& p, const Cells& from, double d
                     {from.colours, theme.surface.rgb(), pixels(kHatching)});
   image.setDevicePixelRatio(dpr);
   QPainter gaps(&image);
-  for (int line = 1; p.tall >= 6 && line < lines(); ++line)
+  for (int line = 1; p.tall >= kLinesApart && line < lines(); ++line)
     gaps.fillRect(QRectF(0, p.top(line) - p.cells.top(), p.cells.width(), 1), theme.surface);
   const auto [begin, end] = axis().inSight();
   for (int item = begin; axis().scale >= kRowsApart && item < end; ++item)
@@ -356,20 +371,33 @@ void MatrixCanvas::paintCrossHair(QPainter& painter, const MatrixParts& p, const
   if (rows) paintArrow(painter, QPointF(column(focus.item).center().x(), p.ruler.bottom() + 0.5), -6, theme.focus);
 }
 
+/// The largest index of all lines in each of so many columns.
+std::vector<std::uint8_t> MatrixCanvas::overall(const Cells& from, int columns) const {
+  std::vector<std::uint8_t> best(at(columns)), line(best.size());
+  for (int l = 0; l < lines(); ++l) {
+    from.values->line(l, 0, columns / std::max(1.0, axis().count), line);
+    for (std::size_t x = 0; x < best.size(); ++x) best[x] = std::max(best[x], line[x]);
+  }
+  return best;
+}
+
 void MatrixCanvas::paintOverview(QPainter& painter, const MatrixParts& p, const Theme& theme) {
   const Cells from = cells(theme);
   const int pixels = static_cast<int>(std::lround(p.overview.width() * painter.deviceTransform().m11()));
   const double perItem = p.overview.width() / std::max(1.0, axis().count);
-  if (from.values && m_overall.width() != pixels) {
-    m_overall = QImage(pixels, 1, QImage::Format_RGB32);
-    std::vector<std::uint8_t> best(at(pixels)), line(best.size());
-    for (int l = 0; l < lines(); ++l) {
-      from.values->line(l, 0, pixels / std::max(1.0, axis().count), line);
-      for (std::size_t x = 0; x < best.size(); ++x) best[x] = std::max(best[x], line[x]);
+  if (from.values && paintsFigure(painter)) {
+    MaxPyramid one;
+    one.assign(1, pixels, overall(from, pixels));
+    const QRectF area(p.overview);
+    paintCellShapes(painter, one, {area, 0, area.width() / pixels, {area.top(), area.bottom()}}, from.colours, theme);
+  } else {
+    if (from.values && m_overall.width() != pixels) {
+      m_overall = QImage(pixels, 1, QImage::Format_RGB32);
+      const std::vector<std::uint8_t> best = overall(from, pixels);
+      for (std::size_t x = 0; x < best.size(); ++x) m_overall.setPixel(static_cast<int>(x), 0, from.colours[best[x]]);
     }
-    for (std::size_t x = 0; x < best.size(); ++x) m_overall.setPixel(static_cast<int>(x), 0, from.colours[best[x]]);
+    painter.drawImage(p.overview, m_overall);
   }
-  painter.drawImage(p.overview, m_overall);
   const double left = p.overview.left() + axis().first * perItem, wide = std::max(6.0, axis().visible() * perItem);
   const QColor shade = Theme::faded(theme.surface, 170);
   painter.fillRect(QRectF(p.overview.left(), p.overview.top(), left - p.overview.left(), p.overview.height()), shade);

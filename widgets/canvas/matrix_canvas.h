@@ -117,12 +117,14 @@ class MatrixCanvas : public AxisCanvas {
   bool inside(CanvasCell cell) const;
   void arrange();
   void paintCells(QPainter& painter, const MatrixParts& parts, const Theme& theme);
+  void paintFigureCells(QPainter& painter, const MatrixParts& parts, const Cells& from, const Theme& theme) const;
   QImage cellImage(const MatrixParts& parts, const Cells& from, double dpr, const Theme& theme) const;
   void paintSelected(QPainter& painter, const MatrixParts& parts, const Theme& theme) const;
   void paintNames(QPainter& painter, const MatrixParts& parts, const Theme& theme) const;
   void paintTexts(QPainter& painter, const MatrixParts& parts, const Theme& theme) const;
   void paintWrong(QPainter& painter, const MatrixParts& parts, const Theme& theme) const;
   void paintCrossHair(QPainter& painter, const MatrixParts& parts, const Theme& theme) const;
+  std::vector<std::uint8_t> overall(const Cells& from, int columns) const;
   void paintOverview(QPainter& painter, const MatrixParts& parts, const Theme& theme);
 
   QScrollBar* m_bar;          // scrolls the lines

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "widgets/base/theme.h"
+#include "widgets/figure/figure.h"
 
 namespace kvlab {
 
@@ -21,9 +22,9 @@ class SharpPlot : public QCustomPlot {
   void paintEvent(QPaintEvent* event) override {
     {
       QCPPainter painter(this);
-      const auto type = painter.paintEngine() ? painter.paintEngine()->type() : QPaintEngine::Raster;
       const bool sameScale = std::abs(painter.deviceTransform().m11() - bufferDevicePixelRatio()) < 1e-6;
-      if (!sameScale || type == QPaintEngine::SVG) {
+      if (!sameScale || paintsFigure(painter)) {
+        painter.setMode(QCPPainter::pmNoCaching, paintsFigure(painter));  // labels are texts, not images of them
         painter.fillRect(rect(), mBackgroundBrush);
         draw(&painter);
         return;

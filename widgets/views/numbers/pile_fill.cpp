@@ -30,6 +30,21 @@ std::vector<double> curveHeights(const QCPGraph& curve, double left, double step
   }
   return heights;
 }
+/// The band as one shape for each run of columns that it has.
+QPainterPath bandShape(const std::vector<double>& above, const std::vector<double>& below, double left, double step) {
+  QPainterPath shape;
+  for (std::size_t i = 0, end; i < above.size(); i = end + 1) {
+    for (end = i; end < above.size() && !std::isnan(above[end]);) ++end;
+    if (end - i < 2) continue;
+    const auto x = [&](std::size_t column) { return left + static_cast<double>(column) * step; };
+    shape.moveTo(x(i), below[i]);
+    for (std::size_t k = i; k < end; ++k) shape.lineTo(x(k), above[k]);
+    for (std::size_t k = end; k-- > i;) shape.lineTo(x(k), below[k]);
+    shape.closeSubpath();
+  }
+  return shape;
+}
+
 }  // namespace
 
 void PileFill::draw(QCPPainter* painter) {
@@ -43,11 +58,13 @@ void PileFill::draw(QCPPainter* painter) {
   painter->setPen(Qt::NoPen);
   for (const Band& band : m_bands) {
     const std::vector<double> above = curveHeights(*band.above, left, step, columns);
+    if (paintsFigure(*painter)) painter->fillPath(bandShape(above, below, left, step), band.colour);
     for (int i = 0; i < columns; ++i) {
       double& floor = below[static_cast<std::size_t>(i)];
       const double top = above[static_cast<std::size_t>(i)];
       if (std::isnan(top)) continue;
-      if (const double high = snapped(floor) - snapped(top); high > 0)
+      const double high = snapped(floor) - snapped(top);
+      if (high > 0 && !paintsFigure(*painter))
         painter->fillRect(QRectF(left + i * step, snapped(top), step, high), band.colour);
       floor = top;
     }

@@ -8,6 +8,8 @@
 #include "widgets/base/format.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/base/theme.h"
+#include "widgets/canvas/figure_cells.h"
+#include "widgets/figure/figure.h"
 
 namespace kvlab {
 namespace {
@@ -213,11 +215,17 @@ void QuantCanvas::paintStrip(QPainter& painter, std::size_t lane, const QRect& b
   }
   const int wide = drawnWidth();
   if (wide <= 0) return;
-  QImage image(wide, box.height(), QImage::Format_RGB32);
+  const ColourTable colours = colourTable(stripMap(strip.figure), theme);
   const std::array<int, 5> lines = lane == 0 ? std::array{0, 0, 0, box.height(), box.height()}
                                              : std::array{0, 0, 0, 0, box.height()};  // only this band is high
-  m_rows.blit(image, axis().first, axis().scale, lines,
-              {colourTable(stripMap(strip.figure), theme), theme.surface.rgb()});
+  if (paintsFigure(painter)) {
+    CellPlaces places{QRectF(box.left(), box.top(), wide, box.height()), axis().first, axis().scale};
+    for (const int line : lines) places.tops.push_back(box.top() + line);
+    if (cellsInSight(m_rows, places) <= kMostCellShapes)
+      return paintCellShapes(painter, m_rows, places, colours, theme);
+  }
+  QImage image(wide, box.height(), QImage::Format_RGB32);
+  m_rows.blit(image, axis().first, axis().scale, lines, {colours, theme.surface.rgb()});
   painter.drawImage(box.topLeft(), image);
 }
 
