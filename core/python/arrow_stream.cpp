@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/python/arrow_stream.h"
 
-#include <algorithm>
 #include <cerrno>
-#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include "core/api/read_json.h"
 
 using nlohmann::json;
 
@@ -16,11 +12,7 @@ namespace kvlab::python {
 namespace {
 
 constexpr std::int64_t kNullable = 2;  // ARROW_FLAG_NULLABLE
-
-struct Column {
-  std::string name;
-  ColumnType type = ColumnType::Integer;
-};
+constexpr std::string_view kTexts = "U";
 
 /// Format strings of the C data interface; JSON of any shape goes as text.
 const char* formatOf(ColumnType type) {
@@ -28,25 +20,8 @@ const char* formatOf(ColumnType type) {
     case ColumnType::Integer: return "l";
     case ColumnType::Number: return "g";
     case ColumnType::Flag: return "b";
-    default: return "U";
+    default: return kTexts.data();
   }
-}
-
-/// The type of an expression, from its values: the narrowest that holds all of them.
-ColumnType typeOf(const json& cells) {
-  bool flags = true, integers = true, numbers = true, any = false;
-  for (const json& cell : cells) {
-    if (cell.is_null()) continue;
-    any = true;
-    flags = flags && cell.is_boolean();
-    integers = integers && cell.is_number_integer();
-    numbers = numbers && cell.is_number();
-  }
-  return !any    ? ColumnType::Number
-      : flags    ? ColumnType::Flag
-      : integers ? ColumnType::Number  // a later piece may have fractions
-      : numbers  ? ColumnType::Number
-                 : ColumnType::Text;
 }
 
 // --- schema -----------------------------------------------------------------------------------------
@@ -85,7 +60,7 @@ ArrowSchema schemaOf(const char* format, const std::string& name, std::vector<Ar
 
 /// Owns an array's buffers and children.
 struct ArrayParts {
-  std::vector<std::uint8_t> valid, values;
+  TableColumn column{{}, ColumnType::Integer};
   std::vector<std::int64_t> offsets;
   std::vector<const void*> buffers;
   std::vector<ArrowArray> children;
@@ -99,46 +74,38 @@ void releaseArray(ArrowArray* array) {
   array->release = nullptr;
 }
 
-void setBit(std::vector<std::uint8_t>& bits, std::size_t i) { bits[i / 8] |= static_cast<std::uint8_t>(1u << (i % 8)); }
-
-template <class T>
-void put(ArrayParts& parts, std::size_t i, T value) {
-  reinterpret_cast<T*>(parts.values.data())[i] = value;
-}
-
-void putText(ArrayParts& parts, const json& cell) {
-  if (!cell.is_null()) {
-    const std::string text = cell.is_string() ? cell.get<std::string>() : cell.dump();
-    parts.values.insert(parts.values.end(), text.begin(), text.end());
+/// Values of any shape as texts of JSON.
+void writeTexts(TableColumn& column) {
+  for (std::size_t i = 0; i < column.rows; ++i) {
+    if (column.has(i)) column.texts += column.values[i].dump(-1, ' ', false, json::error_handler_t::replace);
+    column.ends.push_back(static_cast<std::int64_t>(column.texts.size()));
   }
-  parts.offsets.push_back(static_cast<std::int64_t>(parts.values.size()));
+  column.values.clear();
 }
 
-ArrowArray arrayOf(ColumnType type, const json& cells) {
+const void* valuesOf(const TableColumn& column) {
+  switch (column.type) {
+    case ColumnType::Integer: return column.integers.data();
+    case ColumnType::Number: return column.numbers.data();
+    case ColumnType::Flag: return column.flags.data();
+    default: return column.texts.data();
+  }
+}
+
+ArrowArray arrayOf(TableColumn column) {
   auto parts = std::make_unique<ArrayParts>();
-  const std::size_t rows = cells.size();
-  const bool texts = type == ColumnType::Text || type == ColumnType::Value;
-  std::int64_t nulls = 0;
-  parts->valid.resize((rows + 7) / 8);
-  if (texts) parts->offsets.push_back(0);
-  else parts->values.resize(type == ColumnType::Flag ? (rows + 7) / 8 : 8 * rows);
-  for (std::size_t i = 0; i < rows; ++i) {
-    const json& cell = cells[i];
-    if (cell.is_null()) ++nulls;
-    else setBit(parts->valid, i);
-    if (texts) putText(*parts, cell);
-    else if (type == ColumnType::Integer) put(*parts, i, jsonOr(cell, std::int64_t{0}));
-    else if (type == ColumnType::Number)
-      put(*parts, i,
-          cell.is_boolean() ? (cell.get<bool>() ? 1.0 : 0.0) : jsonOr(cell, std::numeric_limits<double>::quiet_NaN()));
-    else if (jsonOr(cell, false)) setBit(parts->values, i);
+  parts->column = std::move(column);
+  TableColumn& own = parts->column;
+  if (own.type == ColumnType::Value) writeTexts(own);
+  parts->buffers.push_back(own.nulls ? own.known.data() : nullptr);
+  if (std::string_view(formatOf(own.type)) == kTexts) {
+    own.ends.insert(own.ends.begin(), 0);
+    parts->buffers.push_back(own.ends.data());
   }
-  parts->buffers.push_back(nulls ? parts->valid.data() : nullptr);
-  if (texts) parts->buffers.push_back(parts->offsets.data());
-  parts->buffers.push_back(parts->values.data());
+  parts->buffers.push_back(valuesOf(own));
   ArrowArray out{};
-  out.length = static_cast<std::int64_t>(rows);
-  out.null_count = nulls;
+  out.length = static_cast<std::int64_t>(own.rows);
+  out.null_count = static_cast<std::int64_t>(own.nulls);
   out.n_buffers = static_cast<std::int64_t>(parts->buffers.size());
   out.buffers = parts->buffers.data();
   out.release = releaseArray;
@@ -146,15 +113,15 @@ ArrowArray arrayOf(ColumnType type, const json& cells) {
   return out;
 }
 
-ArrowArray batchOf(const std::vector<Column>& columns, const json& answer) {
+ArrowArray batchOf(TableAnswer answer) {
   auto parts = std::make_unique<ArrayParts>();
-  for (const Column& one : columns) parts->children.push_back(arrayOf(one.type, cellsIn(answer, one.name)));
+  for (TableColumn& one : answer.columns) parts->children.push_back(arrayOf(std::move(one)));
   for (ArrowArray& child : parts->children) parts->places.push_back(&child);
   parts->buffers.push_back(nullptr);
   ArrowArray out{};
-  out.length = memberOr(answer, "rows", std::int64_t{0});
+  out.length = answer.rows;
   out.n_buffers = 1;
-  out.n_children = static_cast<std::int64_t>(columns.size());
+  out.n_children = static_cast<std::int64_t>(parts->children.size());
   out.buffers = parts->buffers.data();
   out.children = parts->places.data();
   out.release = releaseArray;
@@ -165,10 +132,9 @@ ArrowArray batchOf(const std::vector<Column>& columns, const json& answer) {
 // --- stream -----------------------------------------------------------------------------------------
 
 struct StreamParts {
-  std::vector<Column> columns;
-  json piece;  // the next batch; null = it has to be fetched
-  std::int64_t begin = 0;
-  bool ended = false;
+  std::vector<std::pair<std::string, ColumnType>> columns;
+  std::optional<TableAnswer> piece;   // the next batch
+  std::optional<std::int64_t> begin;  // where the batch behind it begins; none = it is the last
   FetchesPiece fetch;
   std::string error;
 };
@@ -177,7 +143,7 @@ StreamParts& partsOf(ArrowArrayStream* stream) { return *static_cast<StreamParts
 
 int getSchema(ArrowArrayStream* stream, ArrowSchema* out) {
   std::vector<ArrowSchema> children;
-  for (const Column& one : partsOf(stream).columns) children.push_back(schemaOf(formatOf(one.type), one.name));
+  for (const auto& [name, type] : partsOf(stream).columns) children.push_back(schemaOf(formatOf(type), name));
   *out = schemaOf("+s", {}, std::move(children));
   return 0;
 }
@@ -185,20 +151,18 @@ int getSchema(ArrowArrayStream* stream, ArrowSchema* out) {
 int getNext(ArrowArrayStream* stream, ArrowArray* out) {
   StreamParts& parts = partsOf(stream);
   *out = {};
-  if (parts.ended) return 0;  // an array that is released ends the stream
-  if (parts.piece.is_null()) {
-    Result<json> piece = parts.fetch(parts.begin);
+  if (!parts.piece && !parts.begin) return 0;  // an array that is released ends the stream
+  if (!parts.piece) {
+    Result<TableAnswer> piece = parts.fetch(*parts.begin);
     if (!piece) {
       parts.error = piece.error().text();
       return EIO;
     }
     parts.piece = piece.take();
   }
-  *out = batchOf(parts.columns, parts.piece);
-  const json& next = member(parts.piece, "next");
-  parts.ended = !next.is_number();
-  parts.begin = jsonOr(next, std::int64_t{0});
-  parts.piece = nullptr;
+  parts.begin = parts.piece->next;
+  *out = batchOf(std::move(*parts.piece));
+  parts.piece.reset();
   return 0;
 }
 
@@ -214,13 +178,9 @@ void releaseStream(ArrowArrayStream* stream) {
 
 }  // namespace
 
-void makeStream(ArrowArrayStream& out, const TableInfo& table, const std::vector<std::string>& columns, json first,
-                FetchesPiece fetch) {
+void makeStream(ArrowArrayStream& out, TableAnswer first, FetchesPiece fetch) {
   auto parts = std::make_unique<StreamParts>();
-  for (const std::string& name : columns) {
-    const auto known = std::ranges::find(table.columns, name, &ColumnInfo::name);
-    parts->columns.push_back({name, known == table.columns.end() ? typeOf(cellsIn(first, name)) : known->type});
-  }
+  for (const TableColumn& one : first.columns) parts->columns.emplace_back(one.name, one.type);
   parts->piece = std::move(first);
   parts->fetch = std::move(fetch);
   out = {getSchema, getNext, getLastError, releaseStream, parts.release()};

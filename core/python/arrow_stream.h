@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A table of a session as an Arrow C stream: arrow.apache.org/docs/format/CStreamInterface.html and CDataInterface.html
-// give the structs. A batch is one answer of the verb `table`, fetched when the reader asks for it, so a long table is
+// give the structs. A batch is one answer of a table, fetched when the reader asks for it, so a long table is
 // never whole in memory. Any thread; the reader may or may not hold the GIL.
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
 
 #include "core/api/error.h"
-#include "core/api/table.h"
+#include "core/api/table_answer.h"
 
 extern "C" {
 
@@ -50,12 +47,10 @@ struct ArrowArrayStream {
 
 namespace kvlab::python {
 
-/// The answer of the verb `table` from a row on.
-using FetchesPiece = std::function<Result<nlohmann::json>(std::int64_t begin)>;
+/// The rows from one on.
+using FetchesPiece = std::function<Result<TableAnswer>(std::int64_t begin)>;
 
-/// Fills `out` with a stream of these columns, whose first piece is `first`, an answer of the verb. Columns get the
-/// types of the table; those that are expressions get the type of their values in the first piece.
-void makeStream(ArrowArrayStream& out, const TableInfo& table, const std::vector<std::string>& columns,
-                nlohmann::json first, FetchesPiece fetch);
+/// Fills `out` with a stream whose first piece is `first`. The buffers of its columns become those of the arrays.
+void makeStream(ArrowArrayStream& out, TableAnswer first, FetchesPiece fetch);
 
 }  // namespace kvlab::python

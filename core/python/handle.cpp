@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/python/handle.h"
 
+#include "core/api/read_json.h"
 #include "core/verbs/capture_session.h"
 #include "core/verbs/verbs.h"
 
@@ -15,21 +16,20 @@ Progress progressOf(Interrupts& interrupts) {
   };
 }
 
-/// The engine asks `interrupts` as long as this lives.
-class Asked {
- public:
-  Asked(SessionHolder& holder, Interrupts& interrupts) : m_holder(holder) {
-    m_holder.setProgress(progressOf(interrupts));
-  }
-  ~Asked() { m_holder.setProgress({}); }
-  Asked(const Asked&) = delete;
-  Asked& operator=(const Asked&) = delete;
-
- private:
-  SessionHolder& m_holder;
-};
-
 }  // namespace
+
+Asked::Asked(SessionHolder& holder, Interrupts& interrupts) : m_holder(holder) {
+  m_holder.setProgress(progressOf(interrupts));
+}
+
+Whereabouts whereabouts(const nlohmann::json& where) {
+  Whereabouts out;
+  for (const char* one : {"lane", "sequence"})
+    if (where.contains(one)) out.member = memberOr(where, one, -1);
+  if (where.contains("tick")) out.tick = Tick(memberOr(where, "tick", std::int64_t{-1}));
+  out.branch = memberOr(where, "branch", std::string());
+  return out;
+}
 
 bool Interrupts::goOn(const std::string& what, std::int64_t done, std::int64_t total) {
   const auto now = std::chrono::steady_clock::now();
@@ -53,34 +53,43 @@ Result<std::shared_ptr<Handle>> Handle::openCapture(const std::string& path, con
   return std::shared_ptr<Handle>(new Handle(std::make_unique<SessionHolder>(std::move(replay.session))));
 }
 
-Status Handle::open() const {
-  if (m_holder) return ok();
-  return Error("closed_session", "the session was not asked", "it was closed", "open another one");
+InPolicy::InPolicy() { ++depth(); }
+InPolicy::~InPolicy() { --depth(); }
+int& InPolicy::depth() {
+  thread_local int count = 0;
+  return count;
+}
+
+Result<std::unique_lock<std::mutex>> Handle::enter() const {
+  if (InPolicy::here())
+    return Error("bad_policy", "the session was not asked", "a policy asks, and the session waits for the policy",
+                 "use what the rows have");
+  std::unique_lock lock(m_mutex);
+  if (!m_holder) return Error("closed_session", "the session was not asked", "it was closed", "open another one");
+  return lock;
 }
 
 Result<nlohmann::json> Handle::call(const std::string& verb, const nlohmann::json& args, Interrupts& interrupts) {
-  const std::lock_guard lock(m_mutex);
-  KV_TRY(open());
+  const auto lock = KV_TRY(enter());
   const Asked asked(*m_holder, interrupts);
   return m_holder->execute(verb, args);
 }
 
 Result<std::shared_ptr<Handle>> Handle::fork(Interrupts& interrupts) {
-  const std::lock_guard lock(m_mutex);
-  KV_TRY(open());
+  const auto lock = KV_TRY(enter());
   const Asked asked(*m_holder, interrupts);
   std::unique_ptr<SessionHolder> made = KV_TRY(m_holder->fork());
   return std::shared_ptr<Handle>(new Handle(std::move(made)));
 }
 
 void Handle::close() {
-  const std::lock_guard lock(m_mutex);
-  m_holder.reset();
+  const auto lock = enter();
+  if (lock) m_holder.reset();
 }
 
 bool Handle::closed() const {
-  const std::lock_guard lock(m_mutex);
-  return !m_holder;
+  const auto lock = enter();
+  return !lock && lock.error().code == "closed_session";
 }
 
 }  // namespace kvlab::python

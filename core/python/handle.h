@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include "core/api/guarded.h"
 #include "core/lanes/session_holder.h"
 
 namespace kvlab::python {
@@ -28,6 +29,33 @@ class Interrupts {
   bool m_ended = false;
 };
 
+/// While one lives, the thread is in a policy that a session has asked, and can ask no session.
+class InPolicy {
+ public:
+  InPolicy();
+  ~InPolicy();
+  InPolicy(const InPolicy&) = delete;
+  InPolicy& operator=(const InPolicy&) = delete;
+  static bool here() { return depth() > 0; }
+
+ private:
+  static int& depth();
+};
+
+/// The engine asks `interrupts` as long as this lives.
+class Asked {
+ public:
+  Asked(SessionHolder& holder, Interrupts& interrupts);
+  ~Asked() { m_holder.setProgress({}); }
+  Asked(const Asked&) = delete;
+  Asked& operator=(const Asked&) = delete;
+
+ private:
+  SessionHolder& m_holder;
+};
+
+Whereabouts whereabouts(const nlohmann::json& where);
+
 class Handle {
  public:
   static Result<std::shared_ptr<Handle>> open(const nlohmann::json& manifest, const std::string& resources,
@@ -42,25 +70,29 @@ class Handle {
   void close();
   bool closed() const;
 
-  /// Calls `reads` with the session, alone. Errors: closed_session, in_lockstep.
+  /// Calls `reads` with the session that a question is about, alone. where: {"lane"} or {"sequence"} of several,
+  /// {"tick", "branch"} in the past. Errors: closed_session, and those of SessionHolder::sessionOf().
   template <class T>
-  Result<T> look(const std::function<Result<T>(Session&)>& reads);
+  Result<T> look(const nlohmann::json& where, Interrupts& interrupts, const std::function<Result<T>(Session&)>& reads);
 
  private:
   explicit Handle(std::unique_ptr<SessionHolder> holder) : m_holder(std::move(holder)) {}
-  Status open() const;
+  /// Waits for the calls of other threads. Errors: closed_session; bad_policy inside a policy.
+  Result<std::unique_lock<std::mutex>> enter() const;
 
   mutable std::mutex m_mutex;
   std::unique_ptr<SessionHolder> m_holder;
 };
 
 template <class T>
-Result<T> Handle::look(const std::function<Result<T>(Session&)>& reads) {
-  const std::lock_guard lock(m_mutex);
-  KV_TRY(open());
-  if (Session* session = m_holder->session()) return reads(*session);
-  return Error("in_lockstep", "the rows were not read", "the sessions run together",
-               "ask one of them, or close the lanes");
+Result<T> Handle::look(const nlohmann::json& where, Interrupts& interrupts,
+                       const std::function<Result<T>(Session&)>& reads) {
+  const auto lock = KV_TRY(enter());
+  const Asked asked(*m_holder, interrupts);
+  return guarded("the call was refused", [&]() -> Result<T> {
+    Session* session = KV_TRY(m_holder->sessionOf(whereabouts(where)));
+    return reads(*session);
+  });
 }
 
 }  // namespace kvlab::python

@@ -7,12 +7,15 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
-#include "core/api/read_json.h"
-#include "core/lists/lists.h"
+#include "core/api/manifest.h"
+#include "core/lists/info.h"
+#include "core/lists/named_lists.h"
 #include "core/python/arrow_stream.h"
 #include "core/python/handle.h"
 #include "core/python/json_python.h"
+#include "core/python/policy_bridge.h"
 #include "core/python/rows_array.h"
+#include "core/python/sweeps.h"
 #include "core/tables/tables.h"
 
 namespace nb = nanobind;
@@ -82,38 +85,73 @@ nb::tuple forked(const Shared& self, const nb::object& progress) {
                   [](Shared made) { return nb::cast(made); });
 }
 
-/// The names of the columns that a call of the verb `table` asks for, in their order.
-std::vector<std::string> columnsOf(const TableInfo& table, const json& args) {
-  std::vector<std::string> out;
-  for (const json& one : member(args, "columns"))
-    if (one.is_string()) out.push_back(one.get<std::string>());
-  if (out.empty())
-    for (const ColumnInfo& one : table.columns) out.push_back(one.name);
-  return out;
+nb::object streamOf(TableAnswer first, FetchesPiece fetch) {
+  auto* const stream = new ArrowArrayStream{};
+  makeStream(*stream, std::move(first), std::move(fetch));
+  return nb::steal(PyCapsule_New(stream, "arrow_array_stream", [](PyObject* capsule) {
+    auto* const owned = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule, "arrow_array_stream"));
+    if (owned->release) owned->release(owned);
+    delete owned;
+  }));
 }
 
-/// An Arrow C stream of a table, as the PyCapsule interface wants it. args: those of the verb `table`.
-nb::tuple arrow(const Shared& self, nb::handle given, const nb::object& progress) {
-  const json args = toJson(given);
-  const TableInfo* table = tableNamed(memberOr(args, "name", std::string()));
-  auto first = without(progress, [&](Interrupts& asks) { return self->call("table", args, asks); });
-  return answerOf(std::move(first), [&](json piece) {
-    const auto fetch = [self, args](std::int64_t begin) {
+/// An Arrow C stream of a table, as the PyCapsule interface wants it. where: as Handle::look() takes it; args: those of
+/// the verb `table`.
+nb::tuple arrow(const Shared& self, nb::handle where, nb::handle given, const nb::object& progress) {
+  const json place = toJson(where), args = toJson(given);
+  const auto ask = [self, place](const json& asked, Interrupts& asks) {
+    return self->look<TableAnswer>(place, asks, [&](Session& session) { return tableColumns(session, asked); });
+  };
+  auto first = without(progress, [&](Interrupts& asks) { return ask(args, asks); });
+  return answerOf(std::move(first), [&](TableAnswer piece) {
+    if (args.contains("limit")) piece.next.reset();
+    const auto fetch = [ask, args](std::int64_t begin) {
       json next = args;
       next["begin"] = begin;
       Interrupts silent([](const std::string&, std::int64_t, std::int64_t) { return false; });
       PyThreadState* const held = PyGILState_Check() ? PyEval_SaveThread() : nullptr;
-      Result<json> answer = self->call("table", next, silent);
+      Result<TableAnswer> answer = ask(next, silent);
       if (held) PyEval_RestoreThread(held);
       return answer;
     };
-    auto* const stream = new ArrowArrayStream{};
-    makeStream(*stream, *table, columnsOf(*table, args), std::move(piece), fetch);
-    return nb::steal(PyCapsule_New(stream, "arrow_array_stream", [](PyObject* capsule) {
-      auto* const owned = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule, "arrow_array_stream"));
-      if (owned->release) owned->release(owned);
-      delete owned;
-    }));
+    return streamOf(std::move(piece), fetch);
+  });
+}
+
+// --- sweeps -----------------------------------------------------------------------------------------
+
+/// A dict of lists.
+nb::object columnsOf(const TableAnswer& answer) {
+  nb::dict out;
+  for (const TableColumn& one : answer.columns) {
+    nb::list cells;
+    for (std::size_t i = 0; i < one.rows; ++i) cells.append(toPython(one.at(i)));
+    out[one.name.c_str()] = cells;
+  }
+  return out;
+}
+
+TableAnswer tableOf(std::string table, std::vector<TableColumn> columns) {
+  const auto rows = static_cast<std::int64_t>(columns.front().rows);
+  return {std::move(table), 0, rows, {}, std::move(columns)};
+}
+
+/// {"out", "found", "failed", "cells", "summary"}; the last two are Columns.
+nb::tuple sweep(nb::handle spec, const std::string& out, const std::string& resources, bool resume, int jobs,
+                const nb::object& progress) {
+  const json given = toJson(spec);
+  SweepOptions options;
+  options.out = out, options.resources = resources, options.resume = resume, options.jobs = jobs;
+  auto run = without(progress, [&](Interrupts& asks) { return runSweep(given, options, asks); });
+  return answerOf(std::move(run), [&](const SweepOutcome& made) {
+    const std::vector<SweepPoint> points = sweepPoints(made.rows);
+    nb::dict said;
+    said["out"] = options.out;
+    said["found"] = made.found;
+    said["failed"] = made.failed;
+    said["cells"] = tableOf("cells", sweepColumns(made.rows));
+    said["summary"] = tableOf("summary", summaryColumns(points));
+    return said;
   });
 }
 
@@ -125,12 +163,17 @@ nb::capsule owner(std::shared_ptr<T> kept) {
                      [](void* memory) noexcept { delete static_cast<std::shared_ptr<T>*>(memory); });
 }
 
+/// Result of `reads` with the session that `where` means.
+template <class T, class Reads>
+Result<T> looked(const Shared& self, nb::handle where, const Reads& reads) {
+  const json place = toJson(where);
+  return without(nb::none(), [&](Interrupts& asks) { return self->look<T>(place, asks, reads); });
+}
+
 /// (K, V), each a NumPy array [rows, kv_heads, head_dim] of f32 that belongs to the caller.
-nb::tuple rowsOf(const Shared& self, std::int64_t layer, bool rotated) {
-  auto rows = [&] {
-    const nb::gil_scoped_release free;
-    return rowsArray(*self, layer, rotated);
-  }();
+nb::tuple rowsOf(const Shared& self, nb::handle where, std::int64_t layer, bool rotated) {
+  auto rows = looked<std::shared_ptr<RowsArray>>(self, where,
+                                                 [&](Session& session) { return rowsArray(session, layer, rotated); });
   return answerOf(std::move(rows), [](std::shared_ptr<RowsArray> made) {
     const std::size_t shape[] = {made->rows, made->heads, made->dim};
     const nb::capsule kept = owner(made);
@@ -141,11 +184,9 @@ nb::tuple rowsOf(const Shared& self, std::int64_t layer, bool rotated) {
 
 /// (records, format): a read-only NumPy array [slots, bytes] that shares pages with the session, and the offsets of a
 /// record's parts (kernels/row_format.h).
-nb::tuple poolOf(const Shared& self, std::int64_t layer) {
-  auto records = [&] {
-    const nb::gil_scoped_release free;
-    return poolRecords(*self, layer);
-  }();
+nb::tuple poolOf(const Shared& self, nb::handle where, std::int64_t layer) {
+  auto records =
+      looked<std::shared_ptr<PoolRecords>>(self, where, [&](Session& session) { return poolRecords(session, layer); });
   return answerOf(std::move(records), [](std::shared_ptr<PoolRecords> made) {
     const RowPool& pool = made->pool;
     const std::size_t shape[] = {at(pool.slots()), at(pool.stride())};
@@ -159,21 +200,42 @@ nb::tuple poolOf(const Shared& self, std::int64_t layer) {
   });
 }
 
+/// None, or the error as a dict.
+nb::object addedPolicy(const std::string& name, const std::string& help, nb::handle needs, nb::handle options,
+                       nb::object score, nb::object observe) {
+  const Status added =
+      addPythonPolicy(name, help, toJson(needs), toJson(options), {std::move(score), std::move(observe)});
+  return added ? nb::none() : toPython(added.error().toJson());
+}
+
 // --- what there is ----------------------------------------------------------------------------------
 
 /// The lists of `kvlab list` that are about the engine, each a list of dicts.
 nb::object lists() {
-  return toPython({{"policies", listPolicies()},
-                   {"layouts", listLayouts()},
-                   {"bugs", listBugs()},
-                   {"selftests", listSelfTests()},
-                   {"invariants", listInvariants()},
-                   {"metrics", listMetrics()},
-                   {"verbs", listVerbs()},
-                   {"tables", listTables()},
-                   {"facts", listFacts()},
-                   {"manifest", listManifest()},
-                   {"errors", listErrors()}});
+  json all = json::object();
+  for (const NamedList& list : engineLists()) all[list.name] = list.rows();
+  return toPython(all);
+}
+
+/// A list as `kvlab list` prints it, or None where the engine has no such list.
+nb::object listText(const std::string& name, bool markdown) {
+  for (const NamedList& list : engineLists())
+    if (list.name == name) return nb::cast(markdown ? markdownTable(list, list.rows()) : textTable(list, list.rows()));
+  return nb::none();
+}
+
+/// What `kvlab info` prints, as (the answer, its lines). An error of code usage is about the manifest itself.
+nb::tuple info(nb::handle manifest, const std::string& resources) {
+  const json keys = toJson(manifest);
+  auto answer = [&]() -> Result<json> {
+    const nb::gil_scoped_release free;
+    const auto checked = Manifest::fromJson(keys);
+    if (checked) return modelAndBackends(keys, resources);
+    Error error = checked.error();
+    error.code = "usage";
+    return error;
+  }();
+  return answerOf(std::move(answer), [](json value) { return nb::make_tuple(toPython(value), infoText(value)); });
 }
 
 }  // namespace
@@ -181,11 +243,13 @@ nb::object lists() {
 
 NB_MODULE(_core, m) {
   using namespace kvlab::python;
+  nb::set_leak_warnings(false);  // functions of policies live as long as the program, with what they refer to
+  m.attr("__version__") = KVLAB_VERSION;
   nb::class_<Handle>(m, "Handle")
       .def("call", &call, nb::arg("verb"), nb::arg("args"), nb::arg("progress").none())
-      .def("arrow", &arrow, nb::arg("args"), nb::arg("progress").none())
-      .def("rows", &rowsOf, nb::arg("layer"), nb::arg("rotated"))
-      .def("pool", &poolOf, nb::arg("layer"))
+      .def("arrow", &arrow, nb::arg("where"), nb::arg("args"), nb::arg("progress").none())
+      .def("rows", &rowsOf, nb::arg("where"), nb::arg("layer"), nb::arg("rotated"))
+      .def("pool", &poolOf, nb::arg("where"), nb::arg("layer"))
       .def("fork", &forked, nb::arg("progress").none())
       .def("close",
            [](Handle& self) {
@@ -196,7 +260,17 @@ NB_MODULE(_core, m) {
         const nb::gil_scoped_release free;
         return self.closed();
       });
+  nb::class_<kvlab::TableAnswer>(m, "Columns")
+      .def_ro("name", &kvlab::TableAnswer::table)
+      .def("lists", &columnsOf)
+      .def("arrow", [](const kvlab::TableAnswer& self) { return streamOf(self, {}); });
+  m.def("sweep", &sweep, nb::arg("spec"), nb::arg("out"), nb::arg("resources"), nb::arg("resume"), nb::arg("jobs"),
+        nb::arg("progress").none());
   m.def("open", &open, nb::arg("manifest"), nb::arg("resources"), nb::arg("progress").none());
   m.def("open_capture", &openCapture, nb::arg("path"), nb::arg("resources"), nb::arg("progress").none());
   m.def("lists", &lists);
+  m.def("list_text", &listText, nb::arg("name"), nb::arg("markdown"));
+  m.def("info", &info, nb::arg("manifest"), nb::arg("resources"));
+  m.def("add_policy", &addedPolicy, nb::arg("name"), nb::arg("help"), nb::arg("needs"), nb::arg("options"),
+        nb::arg("score"), nb::arg("observe").none());
 }

@@ -12,6 +12,7 @@ find_package(nanobind CONFIG REQUIRED)
 file(GLOB python_sources CONFIGURE_DEPENDS core/python/*.cpp core/python/*.h)
 nanobind_add_module(_core NB_STATIC ${python_sources})
 target_link_libraries(_core PRIVATE kvlab_core)
+target_compile_definitions(_core PRIVATE KVLAB_VERSION="${PROJECT_VERSION}")
 # Names of the libraries inside stay inside: other modules of the process have their own.
 target_link_options(_core PRIVATE -Wl,--exclude-libs,ALL)
 set(package ${CMAKE_BINARY_DIR}/python/kvlab)
@@ -26,7 +27,8 @@ endforeach()
 file(CREATE_LINK ${CMAKE_SOURCE_DIR}/resources ${package}/share SYMBOLIC)
 file(CREATE_LINK ${CMAKE_SOURCE_DIR}/resources/python/kvlab_cache.py ${package}/_cache_files.py SYMBOLIC)
 
-install(TARGETS _core LIBRARY DESTINATION kvlab COMPONENT python)
-install(FILES resources/python/kvlab_cache.py RENAME _cache_files.py DESTINATION kvlab COMPONENT python)
+# For the wheel alone: an installation and the Debian package hold the program.
+install(TARGETS _core LIBRARY DESTINATION kvlab COMPONENT python EXCLUDE_FROM_ALL)
+install(FILES resources/python/kvlab_cache.py RENAME _cache_files.py DESTINATION kvlab COMPONENT python EXCLUDE_FROM_ALL)
 install(DIRECTORY resources/demo resources/gates resources/gists resources/lens resources/models resources/prompts resources/sweeps
-  DESTINATION kvlab/share COMPONENT python PATTERN "__pycache__" EXCLUDE PATTERN "*.py" EXCLUDE)
+  DESTINATION kvlab/share COMPONENT python EXCLUDE_FROM_ALL PATTERN "__pycache__" EXCLUDE PATTERN "*.py" EXCLUDE)

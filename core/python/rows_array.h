@@ -15,16 +15,16 @@ struct RowsArray {
   std::size_t rows = 0, heads = 0, dim = 0;
 };
 /// rotated: keys turned to their rows' phases, as attention reads them; else as the model computes them before
-/// rotation. Errors: out_of_range (no such layer), and those of Handle::look().
-Result<std::shared_ptr<RowsArray>> rowsArray(Handle& handle, std::int64_t cacheLayer, bool rotated);
+/// rotation. Errors: out_of_range (no such layer).
+Result<std::shared_ptr<RowsArray>> rowsArray(Session& session, std::int64_t cacheLayer, bool rotated);
 
 /// A pool's records at the time of the call. The pages are shared with the session's pool until the session writes
 /// them, so nothing is copied, and later calls of the session change nothing here.
 struct PoolRecords {
-  std::shared_ptr<kernels::Backend> backend;  // outlives the pool
+  std::shared_ptr<kernels::Backend> backend;  // of its own, so that any thread may drop the records; outlives the pool
   RowPool pool;
 };
-/// Errors: out_of_range, out_of_memory, unsupported (the pool does not lie in host memory), and those of look().
-Result<std::shared_ptr<PoolRecords>> poolRecords(Handle& handle, std::int64_t cacheLayer);
+/// Errors: out_of_range, out_of_memory, unsupported (the pool does not lie in host memory).
+Result<std::shared_ptr<PoolRecords>> poolRecords(Session& session, std::int64_t cacheLayer);
 
 }  // namespace kvlab::python

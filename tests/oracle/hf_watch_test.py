@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """kvlab.hf against live caches of transformers: rows while a model generates, and mistakes of a loop, found to layer
-and row. python hf_watch_test.py, with the built package on the path. Exit status 77 where a package is missing."""
+and row.
+
+    python hf_watch_test.py         fixtures
+    python hf_watch_test.py real    SmolLM2 and Gemma 3 270M (real_model_test.py): 200 tokens behind 400, and the price
+
+The built package must be on the path. Exit status 77 where a package or a file is missing."""
 import pathlib
 import sys
 import time
 import unittest
+from unittest import mock
 
 try:
     import torch
@@ -16,6 +22,7 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
 
+transformers.utils.logging.disable_progress_bar()
 MODELS = pathlib.Path(__file__).resolve().parent / "models"
 PROMPT = [1, 5, 9, 12, 33, 7, 8, 22, 14, 3, 17, 41]
 
@@ -101,6 +108,12 @@ class Watching(unittest.TestCase):
         found = self.watch.check()
         self.assertEqual({(one.layer, one.row) for one in found}, {(1, 3), (1, 4)})
 
+    def test_heads_that_change_places_in_a_row(self):
+        layer = self.cache.layers[1]
+        layer.keys[0, :, 6] = layer.keys[0, :, 6].flip(0)
+        found = self.watch.check()
+        self.assertEqual([(one.layer, one.row, one.since.kind, one.since.rows) for one in found], [(1, 6, "changed", (6,))])
+
     def test_keys_in_the_place_of_values(self):
         layer = self.cache.layers[0]
         layer.keys, layer.values = layer.values, layer.keys
@@ -167,5 +180,64 @@ class Watching(unittest.TestCase):
         self.assertLess(watched - plain, 3e-3)
 
 
+class Real(unittest.TestCase):
+    def test_two_hundred_tokens(self):
+        from real_model_test import TEXT, files, load
+        found = [one for one in files() if "smollm" in one[0].lower() or "gemma" in one[0].lower()]
+        if not found:
+            print("skipped: no GGUF file of SmolLM2 or Gemma 3, see kvlab model get")
+            sys.exit(77)
+        torch.set_num_threads(1)
+        for name, path in found:
+            with kvlab.open(str(path), capacity=8) as session:
+                ids = [int(one) for one in session.tokenise(TEXT.read_text()[:6000])][:400]
+            model = load(path)
+            model.set_attn_implementation("sdpa")
+            model.generation_config.eos_token_id = None
+            with self.subTest(name), hf.watch(model) as watch:
+                cache = self.generate(model, ids)[0]
+                wrong = watch.check(folder=path)
+                self.assertEqual([str(one) for one in wrong], [])
+                worst = max(max(one.key, one.value) for one in watch.check(folder=path, limit=0))
+                lengths = sorted({layer.keys.shape[2] for layer in cache.layers})
+                self.assertEqual((watch.forwards(), len(watch.tokens()), watch.changes()), (200, 599, []))
+                print(f"{name}, transformers {transformers.__version__}: 200 tokens behind {len(ids)}, layers of {lengths} rows, the "
+                      f"worst row differs by {worst:.1e} (bound {hf.UNITS[torch.float32]:.1e})")
+            with self.subTest(f"price of {name}"):
+                self.price(name, model, ids)
+
+    def generate(self, model, ids):
+        """The cache, and seconds of the processor; others may use it too."""
+        begin = time.process_time()
+        out = model.generate(torch.tensor([ids]), attention_mask=torch.ones(1, len(ids), dtype=torch.long), max_new_tokens=200,
+                             do_sample=False, pad_token_id=0, return_dict_in_generate=True)
+        return out.past_key_values, time.process_time() - begin
+
+    def price(self, name, model, ids):
+        """The share of the hooks; a whole run beside another shows as much as the machine is busy with other work."""
+        spent, plain, watched = [], [], []
+
+        def timed(call):
+            def hook(*args, **kwargs):
+                begin = time.process_time()
+                call(*args, **kwargs)
+                spent.append(time.process_time() - begin)
+            return hook
+
+        for _ in range(2):
+            plain.append(self.generate(model, ids)[1])
+            with mock.patch.multiple(hf.Watch, _before=timed(hf.Watch._before), _after=timed(hf.Watch._after)):
+                with hf.watch(model):
+                    watched.append(self.generate(model, ids)[1])
+        share = sum(spent) / sum(watched)
+        print(f"{name}, transformers {transformers.__version__}: {min(plain):.2f} s of the processor, watched {min(watched):.2f} s, "
+              f"{share:.2%} of it in the watch")
+        self.assertLess(share, 0.05)
+
+
 if __name__ == "__main__":
-    unittest.main()
+    if sys.argv[1:2] == ["real"]:
+        suite = unittest.defaultTestLoader.loadTestsFromTestCase(Real)
+    else:
+        suite = unittest.defaultTestLoader.loadTestsFromTestCase(Watching)
+    sys.exit(not unittest.TextTestRunner(verbosity=1).run(suite).wasSuccessful())

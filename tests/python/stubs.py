@@ -13,6 +13,7 @@ from kvlab._session import of_session
 
 HEAD = '''# SPDX-License-Identifier: Apache-2.0
 # Written by tests/python/stubs.py from the engine's schema.
+import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal
@@ -21,6 +22,7 @@ import numpy
 import numpy.typing
 
 from ._table import Table
+from ._window import Picture
 
 Json = Any
 Answer = dict[str, Any]
@@ -48,6 +50,8 @@ SESSION = '''    @property
     def batch(self, size: int, together: bool = True) -> Batch: ...
     def rows_array(self, layer: int, rotated: bool = False) -> tuple[numpy.typing.NDArray[numpy.float32], numpy.typing.NDArray[numpy.float32]]: ...
     def pool(self, layer: int) -> tuple[numpy.typing.NDArray[numpy.uint8], Answer]: ...
+    def view(self, name: str = 'map', path: Path | None = None, *, size: tuple[int, int] = (960, 600), theme: Literal['light', 'dark'] = 'light', focus: Mapping[str, Json] | None = None, options: Mapping[str, Json] | None = None) -> Picture: ...
+    def show(self) -> subprocess.Popen[bytes]: ...
     def verb(self, name: str, /, **args: Json) -> Json: ...
 '''
 GROUP = '''    def __len__(self) -> int: ...

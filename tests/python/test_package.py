@@ -2,6 +2,7 @@
 """The package kvlab: every verb and table is a method; errors, tables, arrays, threads and signals."""
 import gc
 import inspect
+import json
 import os
 import pathlib
 import pickle
@@ -44,7 +45,8 @@ class Schema(unittest.TestCase):
     def test_no_two_names_are_one(self):
         names = [snake(one["id"]) for one in kvlab.lists("verbs") + kvlab.lists("tables") if one["id"] != "at"]
         self.assertEqual(sorted(set(names)), sorted(names))
-        own = {"tick", "text", "tokens", "state_hash", "fork", "at", "lanes", "batch", "rows_array", "pool", "verb", "close"}
+        own = {"tick", "text", "tokens", "state_hash", "fork", "at", "lanes", "batch", "rows_array", "pool", "verb", "close",
+               "view", "show"}
         self.assertFalse(own & set(names) - {"lane"})
 
     def test_lanes_and_batches_have_what_is_theirs(self):
@@ -115,8 +117,12 @@ class Sessions(unittest.TestCase):
         hashes = {self.s.tick: self.s.state_hash}
         self.s.step(2)
         self.assertEqual(self.s.at(1).state_hash, hashes[1])
-        for call in (lambda: self.s.at(77), lambda: self.s.at(1).fork(), lambda: self.s.at(1).rows_array(0),
-                     lambda: self.s.at(1).pool(0)):
+        with self.s.fork() as then:
+            then.undo(2)
+            for now, before in zip(self.s.at(1).rows_array(1) + self.s.at(1).pool(1)[:1],
+                                   then.rows_array(1) + then.pool(1)[:1]):
+                np.testing.assert_array_equal(now[: len(then)], before[: len(then)])
+        for call in (lambda: self.s.at(77), lambda: self.s.at(1).fork(), lambda: self.s.at(1).rows_array(99)):
             with self.assertRaises(kvlab.Error):
                 call()
         self.assertEqual(self.s.verb("table", name="state", columns=["tick"])["columns"]["tick"], [3])
@@ -131,6 +137,8 @@ class Sessions(unittest.TestCase):
                 lanes[2]
             with lanes[1].fork() as kept:
                 self.assertLess(len(kept.rows(1)), len(kept))
+                np.testing.assert_array_equal(lanes[1].rows_array(1)[0], kept.rows_array(1)[0])
+                self.assertEqual(lanes[1].at(1).state_hash, kept.at(1).state_hash)
         with self.s.batch(2) as batch:
             batch.prompts([" ball", None])
             self.assertNotEqual(len(batch[0]), len(batch[1]))
@@ -163,15 +171,64 @@ class Tables(unittest.TestCase):
     def test_arrow_has_the_same_rows(self):
         import pyarrow
 
-        for table in (self.s.rows(1), self.s.ledger(), self.s.ticks(), self.s.at(2).rows(1)):
-            taken = pyarrow.table(table)
-            taken.validate(full=True)
-            self.assertEqual(taken.num_rows, len(table))
-            for name in table.columns:
-                cells = [None if one != one else one for one in taken[name].to_pylist()]
-                if taken[name].type == "large_string":
-                    continue  # values of any shape are JSON there
-                self.assertEqual(cells, [None if one is None else one for one in table[name]], name)
+        self.s.pin(3)
+        kinds = {"integer": "int64", "number": "double", "flag": "bool", "text": "large_string", "value": "large_string"}
+        with self.s.lanes([{"kv": {"k": "int8", "v": "int8"}}]) as lanes, self.s.batch(2) as batch:
+            lanes.step(1)
+            tables = [self.s.rows(1), self.s.ledger(), self.s.ticks(), self.s.at(2).rows(1), self.s.at(1).ledger(),
+                      self.s.topk(5), self.s.invariants(), self.s.story(3, 1), self.s.facts(), lanes[1].rows(0),
+                      lanes[1].at(2).rows(0), batch[1].ledger(), self.s.ledger(where="id < 0"),
+                      self.s.rows(0, columns=["ledger", "score * 2", "exactness == 'exact'", "text"][:3], limit=5)]
+            for table in tables:
+                taken = pyarrow.table(table)
+                taken.validate(full=True)
+                self.assertEqual((taken.num_rows, taken.column_names), (len(table), table.columns))
+                of = {one["name"]: one["type"] for one in table._session._table(table._args["name"])["columns"]}
+                for name in table.columns:
+                    cells = taken[name].to_pylist()
+                    if name in of:
+                        self.assertEqual(taken[name].type, kinds[of[name]], name)
+                    if of.get(name) == "value":
+                        cells = [one if one is None else json.loads(one) for one in cells]
+                    self.assertEqual(cells, list(table[name]), name)
+
+    def test_many_rows_reach_a_file(self):
+        """The rows of all layers behind every generated token, all columns. KVLAB_ROWS=10000000 must take ten seconds of the processor at most."""
+        import pyarrow
+        import pyarrow.parquet
+
+        wanted = int(os.environ.get("KVLAB_ROWS", 100_000))
+        length = min(10_000, wanted // 100)
+        manifest = {"capacity": 2 * length, "history_bytes": 1 << 30, "check": {"level": "off"}}
+        with kvlab.open("demo", **manifest) as s, tempfile.TemporaryDirectory() as folder:
+            s.prompt_ids((s.tokenise(STORY) * length)[:length])
+            first = s.tick
+            s.step(wanted // (4 * length))
+            path, written = pathlib.Path(folder) / "rows.parquet", 0
+            begin, spent = time.monotonic(), time.process_time()
+            file = None
+            for tick in range(first, s.tick + 1):
+                then = s.at(tick)
+                for layer in range(4):
+                    reader = pyarrow.RecordBatchReader.from_stream(then.rows(layer))
+                    file = file or pyarrow.parquet.ParquetWriter(path, reader.schema)
+                    for batch in reader:
+                        file.write_batch(batch)
+                        written += batch.num_rows
+            file.close()
+            seconds, spent = time.monotonic() - begin, time.process_time() - spent
+            self.assertEqual(pyarrow.parquet.read_metadata(path).num_rows, written)
+            self.assertGreaterEqual(written, wanted)
+            if wanted >= 10_000_000:
+                print(f"{written} rows, {path.stat().st_size} bytes, {seconds:.1f} s, {spent:.1f} s of the processor")
+                self.assertLess(spent, 10)  # of an idle machine, at most
+
+    def test_limits_and_pieces(self):
+        """A limit is that of all pieces together; a long table comes in several."""
+        import pyarrow
+
+        self.assertEqual(pyarrow.table(self.s.rows(0, limit=3)).num_rows, 3)
+        self.assertEqual(pyarrow.table(self.s.ledger(begin=2, limit=3))["id"].to_pylist(), [2, 3, 4])
 
     def test_a_stream_outlives_its_session(self):
         import pyarrow
@@ -182,6 +239,59 @@ class Tables(unittest.TestCase):
         del reader
         gc.collect()
         self.assertGreater(first.num_rows, 0)
+
+
+def small_sweep(stories=1, seeds=(1,)):
+    ratios = {"name": "budget", "budget": "ratio", "values": [0.25, 0.5]}
+    policies = {"name": "policy", "key": "policy", "values": ["h2o", {"label": "none", "value": "full", "without": ["budget"]}]}
+    prompts = {"name": "short", "file": "resource:prompts/recall-256.json", "stories": stories, "questions": 1}
+    return {"name": "small", "base": {"model": "demo"}, "axes": [policies, ratios], "seeds": list(seeds),
+            "prompts": [prompts], "measure": ["recall", "kl", "bytes"], "expressions": ["rows(layer==0)"]}
+
+
+class Sweeps(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def test_cells_and_summary(self):
+        import pyarrow
+
+        done = kvlab.sweep(small_sweep(seeds=(1, 2)), out=self.folder / "small", jobs=1)
+        self.assertEqual((len(done), done.failed, done.found), (6, 0, 0))
+        self.assertEqual(done["axis.policy"], ["h2o", "h2o", "none"] * 2)
+        self.assertEqual(done["budget_ratio"], [0.25, 0.5, None] * 2)
+        self.assertLess(done[0]["rows_kept"], done[2]["rows_kept"])
+        cells = pyarrow.table(done)
+        cells.validate(full=True)
+        self.assertEqual(cells.to_pylist(), list(done))
+        self.assertEqual([one["cells"] for one in done.summary], [2, 2, 2])
+        lines = (self.folder / "small" / "results.csv").read_text().splitlines()
+        self.assertEqual(lines[0].split(","), done.columns)
+        self.assertIn("<svg", done._repr_html_())
+        with self.assertRaises(kvlab.Error) as caught:
+            kvlab.sweep(small_sweep(seeds=(1, 2)), out=self.folder / "small")
+        self.assertEqual(caught.exception.code, "sweep_exists")
+        again = kvlab.sweep(small_sweep(seeds=(1, 2)), out=self.folder / "small", resume=True)
+        self.assertEqual((again.found, list(again)), (6, list(done)))
+
+    def test_names_and_mistakes(self):
+        with self.assertRaisesRegex(kvlab.Error, "nothing.json"):
+            kvlab.sweep("nothing.json", out=self.folder)
+        with self.assertRaisesRegex(kvlab.Error, "axis"):
+            kvlab.sweep({**small_sweep(), "axis": []}, out=self.folder)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_ctrl_c_ends_inside_a_cell_and_resume_goes_on(self):
+        threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT)).start()
+        begin = time.monotonic()
+        with self.assertRaises(KeyboardInterrupt):
+            kvlab.sweep("layouts", out=self.folder / "long", jobs=2)
+        self.assertLess(time.monotonic() - begin, 5)
+        few = small_sweep()
+        kvlab.sweep(few, out=self.folder / "few", resume=True)
+        self.assertEqual(kvlab.sweep(few, out=self.folder / "few", resume=True).found, 3)
 
 
 class Rows(unittest.TestCase):
@@ -262,6 +372,39 @@ class Threads(unittest.TestCase):
             for thread in threads:
                 thread.join()
             self.assertEqual(s.tick, 41)
+
+    def test_four_threads_on_one_session_leave_nothing_behind(self):
+        """What they hold is dropped in any order, while the others go on."""
+        import pyarrow
+
+        rounds, failed = int(os.environ.get("KVLAB_ROUNDS", 20)), []
+
+        def work(s):
+            try:
+                for _ in range(rounds):
+                    held = [s.rows_array(1), s.pool(0), s.at(1).rows_array(0), pyarrow.table(s.rows(0)), s.fork()]
+                    s.undo(len(s.step(1)))
+                    held.pop(0)
+                    held[-1].step(1)
+                    list(s.ledger(live=True))
+            except BaseException as error:
+                failed.append(error)
+
+        def four(s):
+            threads = [threading.Thread(target=work, args=(s,)) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+
+        with kvlab.open("demo") as s:
+            s.prompt(STORY)
+            four(s)
+            before = resident()
+            four(s)
+            self.assertEqual(failed, [])
+            self.assertLess(resident() - before, 16 << 20)
+            self.assertFalse([one for one in s.invariants() if not one["ok"]])
 
     def test_nothing_is_left_behind(self):
         def many(count):

@@ -15,11 +15,16 @@ from typing import Any
 
 from . import _core
 from ._errors import Error, checked
+from ._policy import Rows, check_policy, policy
 from ._progress import progress, show_progress
 from ._session import LISTS, Batch, Lanes, Session
+from ._sweep import Sweep, sweep
 from ._table import Table
+from ._window import Picture
 
-__all__ = ["Batch", "Error", "Lanes", "Session", "Table", "lists", "open", "open_capture", "resources", "show_progress"]
+__version__: str = _core.__version__
+__all__ = ["Batch", "Error", "Lanes", "Picture", "Rows", "Session", "Sweep", "Table", "check_policy", "lists", "open",
+           "open_capture", "policy", "resources", "show_progress", "sweep"]
 
 
 def resources() -> pathlib.Path:
@@ -33,7 +38,7 @@ def lists(name: str) -> list[dict[str, Any]]:
     manifest (the keys that open() takes), invariants, metrics, bugs, selftests, errors."""
     if name not in LISTS:
         raise KeyError(f"{name!r} is none of {', '.join(LISTS)}")
-    return LISTS[name]
+    return _core.lists()["policies"] if name == "policies" else LISTS[name]  # policies may have been added
 
 
 def open(model: str = "demo", **manifest: Any) -> Session:

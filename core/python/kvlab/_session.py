@@ -8,6 +8,7 @@ from ._errors import Error, checked
 from ._names import described, given, signature, snake
 from ._progress import progress
 from ._table import Table
+from ._window import pictured, shown
 
 LISTS = _core.lists()
 _TABLES = {one["id"]: one for one in LISTS["tables"]}
@@ -18,13 +19,15 @@ class _Asker:
     """What has a handle of the engine, and sends its questions there."""
 
     _handle = None
+    _where = {}  # which of several sessions, and after which tick
 
     def _ask(self, verb, args):
         with progress(verb) as told:
             return checked(self._handle.call(verb, args, told))
 
     def _arrow(self, args):
-        return checked(self._handle.arrow(args, None))
+        with progress("table") as told:
+            return checked(self._handle.arrow(self._where, args, told))
 
     @staticmethod
     def _table(name):
@@ -71,13 +74,27 @@ class Session(_Asker):
         """K and V of the resident rows of a cache layer in context order, each a NumPy array [rows, kv_heads, head_dim]
         of f32 that is yours. Keys are as the model computes them before rotation; with rotated they are turned to their
         rows' phases, as attention reads them."""
-        return checked(self._handle.rows(layer, rotated))
+        return checked(self._handle.rows(self._where, layer, rotated))
 
     def pool(self, layer):
         """The records of a layer's pool as they lie in their slots, and the offsets of a record's parts. The array
         [slots, bytes] is read-only, shares its pages with the session, and shows the pool as it is now; it stays valid
         when the session goes on or is closed. Free slots hold whatever was there."""
-        return checked(self._handle.pool(layer))
+        return checked(self._handle.pool(self._where, layer))
+
+    def view(self, name="map", path=None, *, size=(960, 600), theme="light", focus=None, options=None):
+        """A picture of a view of the window ("map", "strip", "numbers"; `kvlab list views` names them all; "window" is
+        all of it) with this session's state, without a display. It is a kvlab.Picture: notebooks show it, save(path)
+        writes PNG, SVG or PDF, and so does `path` at once. focus is a place, as {"layer": 3, "row": 12}, options are
+        those of the view, as {"quantity": "age"}: what view.focus and view.set of the script language take. The program
+        kvlab makes the picture, and does again what the session did (pip install "kvlab[gui]"; the environment variable
+        KVLAB names another one)."""
+        return pictured(self, name, path, size, theme, focus, options)
+
+    def show(self):
+        """Opens the window on this session's state, as a process of its own, which it gives (a subprocess.Popen). What
+        is done there does not change the session here."""
+        return shown(self)
 
     def verb(self, name, /, **args):
         """Runs a verb of the engine by its name, with the engine's names of arguments."""
@@ -131,29 +148,16 @@ class Past(Session):
 
     def __init__(self, of, tick, branch):
         super().__init__(of._handle)
-        self._where = {"tick": tick} if branch is None else {"tick": tick, "branch": branch}
+        self._of, self._then = of, {"tick": tick} if branch is None else {"tick": tick, "branch": branch}
+        self._where = {**of._where, **self._then}
         self._state("tick")  # refuses a tick that there is not
 
     def _ask(self, verb, args):
-        return super()._ask("at", {"verb": verb, "args": args, **self._where})
-
-    def _arrow(self, args):
-        import pyarrow
-
-        return pyarrow.table(Table(self, args)._read()).__arrow_c_stream__()
-
-    def _refuse(self, what):
-        raise Error("not_a_query", f"{what} was refused", "another tick can only be asked verbs and tables",
-                    f"go there (goto), and call {what} of the session", "tick", self._where["tick"])
+        return self._of._ask("at", {"verb": verb, "args": args, **self._then})
 
     def fork(self):
-        self._refuse("fork")
-
-    def rows_array(self, layer, rotated=False):
-        self._refuse("rows_array")
-
-    def pool(self, layer):
-        self._refuse("pool")
+        raise Error("not_a_query", "fork was refused", "another tick can only be read and measured",
+                    "go there (goto), and fork the session", "tick", self._then["tick"])
 
     def close(self):
         """Does nothing: the session that it looks at stays open."""
@@ -164,12 +168,10 @@ class _Member(Session):
 
     def __init__(self, group, kind, place):
         super().__init__(group._handle)
-        self._kind, self._place = kind, place
+        self._kind, self._place, self._where = kind, place, {kind: place}
 
     def _ask(self, verb, args):
-        return super()._ask(self._kind, {self._kind: self._place, "verb": verb, "args": args})
-
-    _arrow = Past._arrow
+        return super()._ask(self._kind, {**self._where, "verb": verb, "args": args})
 
     def fork(self):
         """A session of its own in the present state of this one."""
@@ -203,6 +205,18 @@ class _Group(_Asker):
     def report(self):
         """A row for each, as a list of dicts."""
         return self._ask(self._report, {})
+
+    def view(self, *_, **__):
+        """Refused: a picture shows one of the sessions."""
+        raise self._of_one("no picture was made", "view()")
+
+    def show(self):
+        """Refused: a window shows one of the sessions."""
+        raise self._of_one("no window was opened", "show()")
+
+    def _of_one(self, what, call):
+        return Error("in_lockstep", what, f"a capture, which the window reads, has one {self._kind}, and there are {len(self)}",
+                     f"choose one: [0].{call}")
 
     def __repr__(self):
         return f"<kvlab.{type(self).__name__} of {len(self)}>"

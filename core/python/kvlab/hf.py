@@ -20,11 +20,10 @@ import torch
 import kvlab
 
 from ._cache_files import load_cache, save_cache
+from ._hf_cache import cache
+from ._hf_model import UNITS, apart, dtype_of, folder_of
 
-__all__ = ["Change", "Watch", "WrongRow", "load", "take", "watch"]
-
-# A row may differ from an exact one by so many units of its type (relative L2): both sum in another order.
-UNITS = {torch.float32: 2.0**-24 * 1024, torch.float16: 2.0**-11 * 16, torch.bfloat16: 2.0**-8 * 16}
+__all__ = ["Change", "Watch", "WrongRow", "cache", "load", "take", "watch"]
 
 
 def load(session, past_key_values, input_ids, config, position_ids=None, rows=None, verify=False):
@@ -101,11 +100,18 @@ def _state(layer):
     return (keys.data_ptr(), values.data_ptr(), tuple(keys.shape), keys._version, values._version)
 
 
-def _prints(layer, begin, end):
-    """A number for each row [begin, end) of a layer; equal rows have equal ones. Sequence 0."""
-    keys, values = layer.keys[0, :, begin:end].double(), layer.values[0, :, begin:end].double()
-    weigh = torch.arange(1, keys.shape[-1] + 1, dtype=torch.float64, device=keys.device)
-    return ((keys * weigh).sum((0, 2)) * 3 + (values * weigh).sum((0, 2))).tolist()
+def _prints(layers, count):
+    """A number for each of the last rows of some layers, [layers][rows]; equal rows have equal ones. Sequence 0."""
+    if len({(layer.keys.shape, layer.values.shape, layer.keys.dtype) for layer in layers}) > 1:
+        return [_prints([layer], count)[0] for layer in layers]
+    count, out = min(count, layers[0].keys.shape[-2]), 0
+    for name in ("keys", "values"):
+        part = torch.stack([getattr(layer, name)[0, :, -count:] if count else getattr(layer, name)[0, :, :0] for layer in layers])
+        _, heads, _, width = part.shape
+        weigh = torch.arange(1, heads * width + 1, device=part.device).view(heads, 1, width) * 0x9E3779B1
+        bits = part.view({8: torch.int64, 4: torch.int32, 2: torch.int16}[part.element_size()]).long()
+        out = out * 3 + (bits * weigh).sum((1, 3))  # of integers: in any order the same
+    return out.tolist()
 
 
 class _Record:
@@ -118,15 +124,17 @@ class _Record:
         """Compares the cache with the last look; notes what the program has done to it since."""
         if self.refused:
             raise ValueError(self.refused)
-        for number, (known, layer) in enumerate(zip(self.layers, _filled(cache))):
-            if known.seen != _state(layer):
-                self._changed(number, known, layer)
-                known.mark(layer)
-        held = max((token for known in self.layers for token in known.tokens), default=-1)
-        del self.tokens[held + 1:]  # the end of the text was cropped
+        touched = [(number, known, layer) for number, (known, layer) in enumerate(zip(self.layers, _filled(cache)))
+                   if known.seen != _state(layer)]
+        for number, known, layer in touched:
+            self._changed(number, known, layer)
+            known.mark(layer)
+        if touched:
+            held = max((token for known in self.layers for token in known.tokens), default=-1)
+            del self.tokens[held + 1:]  # the end of the text was cropped
 
     def _changed(self, number, known, layer):
-        prints = _prints(layer, 0, layer.keys.shape[-2])
+        prints = _prints([layer], layer.keys.shape[-2])[0]
         places = {}
         for place, mark in enumerate(known.prints):
             places.setdefault(mark, []).append(place)
@@ -159,13 +167,14 @@ class _Record:
             self.layers = [_Layer() for _ in _filled(cache)]
         first = len(self.tokens)
         self.tokens += new
-        for known, layer in zip(self.layers, _filled(cache)):
+        filled = _filled(cache)
+        for known, layer, prints in zip(self.layers, filled, _prints(filled, len(new))):
             length = layer.keys.shape[-2]
-            begin = length - min(len(new), length)
-            left = max(0, len(known.tokens) + len(new) - length)  # a sliding layer lets its oldest rows go
-            known.tokens = (known.tokens + list(range(first, first + len(new))))[left:]
-            known.since = (known.since + [self.forwards] * len(new))[left:]
-            known.prints = (known.prints + _prints(layer, begin, length))[-length:]
+            known.tokens += range(first, first + len(new))
+            known.since += [self.forwards] * len(new)
+            known.prints += prints
+            for rows in (known.tokens, known.since, known.prints):
+                del rows[:max(0, len(rows) - length)]  # a sliding layer lets its oldest rows go
             known.mark(layer)
         self.forwards += 1
 
@@ -237,7 +246,7 @@ class Watch:
         """A session that holds the model's rows as they are now. folder: where the model lies, if it was not loaded
         from a folder."""
         cache, record = self._looked(cache)
-        made = kvlab.open(_folder(self.model, folder), **manifest)
+        made = kvlab.open(folder_of(self.model, folder), **manifest)
         rows = [list(known.tokens) for known in record.layers]
         whole = all(one == list(range(len(record.tokens))) for one in rows)
         pairs = tuple((layer.keys[:1], layer.values[:1]) for layer in _filled(cache))
@@ -253,18 +262,18 @@ class Watch:
         limit: relative L2; by default that of the cache's type."""
         cache, record = self._looked(cache)
         wrong = []
-        with kvlab.open(_folder(self.model, folder), dtype=_dtype(self.model), kv={"k": "f32", "v": "f32"},
+        with kvlab.open(folder_of(self.model, folder), dtype=dtype_of(self.model), kv={"k": "f32", "v": "f32"},
                         check={"level": "off"}) as exact:
             exact.prompt_ids(record.tokens)
             for number, (known, layer) in enumerate(zip(record.layers, _filled(cache))):
                 most = UNITS[layer.keys.dtype] if limit is None else limit
                 places = torch.tensor([max(0, token) for token in known.tokens])
-                apart = [
-                    _apart(theirs[0].transpose(0, 1).float().cpu(), torch.from_numpy(ours)[places])
+                differ = [
+                    apart(theirs[0].transpose(0, 1).float().cpu(), torch.from_numpy(ours)[places])
                     for theirs, ours in zip((layer.keys, layer.values), exact.rows_array(number, rotated=True))
                 ]
                 for row, token in enumerate(known.tokens):
-                    key, value = apart[0][row].item(), apart[1][row].item()
+                    key, value = differ[0][row].item(), differ[1][row].item()
                     if token < 0 or not (key <= most and value <= most):
                         wrong.append(WrongRow(number, row, token, key, value, known.since[row]))
         return sorted(wrong, key=lambda one: (one.token, one.layer))
@@ -276,31 +285,16 @@ def _refusal(ids, mask, cache):
         return f"the pass has {ids.shape[0]} sequences; kvlab.hf.watch follows one: call the model for each by itself"
     if mask is not None and mask.dim() == 2 and not bool(mask.bool().all()):
         return "the attention mask hides tokens, as padding on the left does; give the tokens without padding"
+    if hasattr(cache, "kvlab"):
+        return "the cache is one of kvlab.hf.cache; its session, cache.kvlab.session, shows its rows"
     if any(layer is None for layer in _filled(cache)):
         return "a layer of the cache holds no keys and values, as recurrent ones do; it cannot be followed"
     return None
 
 
-def _apart(theirs, ours):
-    """Relative L2 difference of each row, [rows]."""
-    theirs, ours = theirs.flatten(1).double(), ours.flatten(1).double()
-    return (theirs - ours).norm(dim=1) / ours.norm(dim=1).clamp_min(1e-30)
-
-
 def _filled(cache):
     """The layers of a cache, None for one that holds nothing."""
     return [layer if torch.is_tensor(getattr(layer, "keys", None)) else None for layer in cache.layers]
-
-
-def _folder(model, folder):
-    found = folder or getattr(model.config, "_name_or_path", "")
-    if not found or not os.path.isdir(found):
-        raise ValueError(f"the model lies in no folder ({found or 'its configuration names none'}); name it: folder=...")
-    return os.fspath(found)
-
-
-def _dtype(model):
-    return {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}[next(model.parameters()).dtype]
 
 
 def watch(model):
