@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The files of an installation, and the Debian package made of them.
-install(TARGETS kvlab RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# The files of an installation, and the Debian package made of them. The component `program` is what the wheel kvlab-gui
+# holds (app/wheel): the program and what it reads.
+install(TARGETS kvlab RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
 if(TARGET kvlab_cuda)
   install(TARGETS kvlab_cuda LIBRARY DESTINATION lib/kvlab)
 endif()
 install(DIRECTORY resources/bench resources/clinic resources/demo resources/models resources/prompts resources/scripts resources/selftest resources/tests resources/sweeps resources/python DESTINATION ${CMAKE_INSTALL_DATADIR}/kvlab
-  PATTERN "__pycache__" EXCLUDE PATTERN "train.py" EXCLUDE PATTERN "evaluate.py" EXCLUDE)
-install(DIRECTORY resources/gates resources/gists resources/lens DESTINATION ${CMAKE_INSTALL_DATADIR}/kvlab PATTERN "__pycache__" EXCLUDE)  # with train.py: they serve any model
-install(DIRECTORY resources/manual DESTINATION ${CMAKE_INSTALL_DATADIR}/kvlab PATTERN "*.js" EXCLUDE)
-install(FILES resources/script_api.d.ts DESTINATION ${CMAKE_INSTALL_DATADIR}/kvlab)
+  COMPONENT program PATTERN "__pycache__" EXCLUDE PATTERN "train.py" EXCLUDE PATTERN "evaluate.py" EXCLUDE)
+install(DIRECTORY resources/gates resources/gists resources/lens DESTINATION ${CMAKE_INSTALL_DATADIR}/kvlab COMPONENT program
+  PATTERN "__pycache__" EXCLUDE)  # with train.py: they serve any model
+install(DIRECTORY resources/manual DESTINATION ${CMAKE_INSTALL_DATADIR}/kvlab COMPONENT program PATTERN "*.js" EXCLUDE)
+install(FILES resources/script_api.d.ts DESTINATION ${CMAKE_INSTALL_DATADIR}/kvlab COMPONENT program)
 install(FILES resources/packaging/kvlab.desktop DESTINATION ${CMAKE_INSTALL_DATADIR}/applications)
 install(FILES resources/packaging/org.kvlab.kvlab.metainfo.xml DESTINATION ${CMAKE_INSTALL_DATADIR}/metainfo)
 install(FILES resources/icons/kvlab.svg DESTINATION ${CMAKE_INSTALL_DATADIR}/icons/hicolor/scalable/apps)
 install(FILES resources/packaging/kvlab.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-install(FILES LICENSE resources/fonts/OFL.txt DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE resources/fonts/OFL.txt DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
 
 # Raster icons for desktops that do not draw SVG, made from the drawing by the program's own Qt.
 add_executable(kvlab_icons EXCLUDE_FROM_ALL app/tools/render_icon.cpp)

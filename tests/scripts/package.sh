@@ -17,6 +17,7 @@ for file in usr/bin/kvlab usr/share/applications/kvlab.desktop usr/share/metainf
   usr/share/kvlab/gists/network.py usr/share/kvlab/python/kvlab_training.py usr/share/kvlab/bench/tick.js usr/share/kvlab/bench/parts/rig.js; do
   grep -q " ./$file$" "$work/list" || { echo "not in the package: $file"; exit 1; }
 done
+! grep -q ' ./usr/kvlab' "$work/list" || { echo "the Python package is in it"; exit 1; }
 depends=$(dpkg-deb -f "$package" Depends)
 for library in libqt6widgets6 libqt6qml6 libqcustomplot libspdlog libsentencepiece libqt6svg6; do
   [[ $depends == *$library* ]] || { echo "no dependency on $library: $depends"; exit 1; }
@@ -25,6 +26,9 @@ dpkg-deb -x "$package" "$work/root"
 ! readelf -d "$work/root/usr/bin/kvlab" | grep -qE 'RUNPATH|RPATH' || { echo "the program carries a run path"; exit 1; }
 command -v desktop-file-validate >/dev/null && desktop-file-validate "$work/root/usr/share/applications/kvlab.desktop"
 command -v appstreamcli >/dev/null && appstreamcli validate --no-net "$work"/root/usr/share/metainfo/*.xml >/dev/null
+# Each subcommand reads the files beside the program, not those of the source tree.
+sed -i 's/"title": "/&Unpacked /' "$work/root/usr/share/kvlab/models/models.json"
+env -u KVLAB_RESOURCES "$work/root/usr/bin/kvlab" model list | grep -q Unpacked || { echo "files of the source tree"; exit 1; }
 echo 'const s = lab.open(); s.prompt("anna puts the silver key in the cellar . where is the silver key ?");
 expect(s.step(6).map((t) => t.text).join("").includes("cellar")); view.screenshot("window", "w.png")' >"$work/t.js"
 env -u KVLAB_RESOURCES -u DISPLAY -u WAYLAND_DISPLAY "$work/root/usr/bin/kvlab" run "$work/t.js" --out "$work/out"
