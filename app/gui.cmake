@@ -8,7 +8,7 @@ file(GLOB_RECURSE widget_sources CONFIGURE_DEPENDS widgets/*.cpp widgets/*.h)
 add_library(kvlab_widgets STATIC ${widget_sources} resources/kvlab.qrc)
 set_target_properties(kvlab_widgets PROPERTIES AUTOMOC ON AUTORCC ON)
 kvlab_room(kvlab_widgets widgets)
-target_link_libraries(kvlab_widgets PUBLIC kvlab_api Qt6::Widgets Qt6::Svg
+target_link_libraries(kvlab_widgets PUBLIC kvlab_api Qt6::Widgets
   PRIVATE QCustomPlotQt6::QCustomPlotQt6 Qt6::PrintSupport)
 kvlab_precompile(kvlab_widgets <QtWidgets>)
 kvlab_unity(kvlab_widgets 14 ${widget_sources})
@@ -18,7 +18,7 @@ list(FILTER app_sources EXCLUDE REGEX "/app/(main\\.cpp|tools/)")
 add_library(kvlab_app STATIC ${app_sources} app/app.qrc)
 set_target_properties(kvlab_app PROPERTIES AUTOMOC ON AUTORCC ON)
 kvlab_room(kvlab_app app)
-target_link_libraries(kvlab_app PUBLIC kvlab_core kvlab_widgets Qt6::Qml
+target_link_libraries(kvlab_app PUBLIC kvlab_core kvlab_widgets Qt6::Qml Qt6::Svg
   PRIVATE CLI11::CLI11 spdlog::spdlog)
 kvlab_precompile(kvlab_app <QtWidgets>)
 kvlab_unity(kvlab_app 14 ${app_sources})

@@ -1579,7 +1579,9 @@ interface View {
   /** From now on views and results show every measured time as 0 and the log midnight: two runs of a script write the same bytes.
    * `kvlab run --frozen-clock` does the same before the script begins. */
   freezeClock(): void;
-  /** Waits until the view shows the current tick. Sizes in device-independent pixels. */
+  /** Writes a view or "window" as the picture that the suffix names: .png, or .svg and .pdf, which hold shapes and texts.
+   * Waits until the view shows the current tick. Sizes in device-independent pixels; dpr: pixels of a PNG for each. The
+   * answer has the pixels of the PNG; of the others width and height as above. */
   screenshot(what: string, path: string, options?: { width?: number; height?: number; dpr?: number }): { path: string; width: number; height: number };
   /** The text of a view, once the view shows the current tick; of "window" the status bar and all visible views. */
   dump(what: string): string;

@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/base/resources.h"
 
-#include <QCoreApplication>
 #include <QDir>
+#include <QFileInfo>
 #include <QtGlobal>
 
 static void initAppFiles() { Q_INIT_RESOURCE(app); }  // must be outside any namespace
 
 namespace kvlab {
 
+/// The folder of the program. Subcommands without a window have no application object that could tell it.
+static QString programFolder() {
+  const QString file = QFile::symLinkTarget(QStringLiteral("/proc/self/exe"));
+  return file.isEmpty() ? file : QFileInfo(file).path();
+}
+
 QStringList resourcePlaces() {
   const QString chosen = qEnvironmentVariable("KVLAB_RESOURCES");
   if (!chosen.isEmpty()) return {chosen};
   QStringList places;
   // An installed program must not use the source tree it was built from.
-  const QString program = QCoreApplication::instance() ? QCoreApplication::applicationDirPath() : "";
+  const QString program = programFolder();
   const bool installed = QDir::cleanPath(program).endsWith("/bin");
   if (!program.isEmpty()) places << QDir::cleanPath(program + "/../share/kvlab");
   if (!installed) places.prepend(KVLAB_SOURCE_RESOURCES);

@@ -5,7 +5,6 @@
 #include <cstdio>
 
 #include "core/lists/lists.h"
-#include "widgets/base/save_file.h"
 
 namespace kvlab {
 
@@ -43,10 +42,8 @@ void printBenchRows(const json& rows) {
   std::fflush(stdout);
 }
 
-Status saveBenchRows(const std::string& path, const json& rows) {
-  if (path.empty()) return ok();
-  const json content{{"version", KVLAB_VERSION}, {"backends", listBackends(false)}, {"rows", rows}};
-  return saveFile(QString::fromStdString(path), QByteArray::fromStdString(content.dump(2) + "\n"), path);
+json benchJson(const json& rows) {
+  return {{"version", KVLAB_VERSION}, {"backends", listBackends(false)}, {"rows", rows}};
 }
 
 }  // namespace kvlab

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Figures of benchmarks: rows of one JSON schema, as lines of a table and as a file. The programs of `kvlab bench` and
+// Figures of benchmarks: rows of one JSON schema, as lines of a table and for --json. The programs of `kvlab bench` and
 // of tests/bench write them. Values; any thread.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "core/api/error.h"
 
 namespace kvlab {
 
@@ -16,7 +14,7 @@ nlohmann::json benchRow(std::string_view bench, const std::string& what, std::st
                         std::vector<double> samples);
 /// Prints rows to standard output.
 void printBenchRows(const nlohmann::json& rows);
-/// Writes {version, backends, rows}; an empty path writes nothing. Error: io.
-Status saveBenchRows(const std::string& path, const nlohmann::json& rows);
+/// {version, backends, rows}, for --json.
+nlohmann::json benchJson(const nlohmann::json& rows);
 
 }  // namespace kvlab

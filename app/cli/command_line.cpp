@@ -11,6 +11,7 @@
 #include "app/cli/lists.h"
 #include "core/api/manifest.h"
 #include "core/api/texts.h"
+#include "core/policy/policy_program.h"
 
 namespace kvlab {
 
@@ -19,8 +20,21 @@ using nlohmann::json;
 namespace {
 
 struct SessionOptions {
-  std::string manifest, model, backend, dtype, policy, layout, kv, position;
+  std::string manifest, model, backend, dtype, policy, policyModule, layout, kv, position;
   std::vector<std::string> set;
+};
+
+/// The options of a command line, and the values that they fill.
+struct Grammar {
+  Grammar();
+  /// CommandLine::json, also after a refusal.
+  std::optional<std::string> jsonGiven() const;
+
+  CommandLine line;
+  SessionOptions session;
+  std::vector<const CLI::Option*> json;  // --json of each subcommand
+  std::string jsonFile;                  // of all of them
+  CLI::App app{"Inspector and experiment workbench for transformer KV caches", "kvlab"};
 };
 
 Error usage(const std::string& why, const std::string& remedy = "see kvlab --help") {
@@ -66,6 +80,8 @@ void addSessionOptions(CLI::App& app, SessionOptions& options) {
   add("--backend", "NAME", options.backend, "auto, cpu, cuda, or a device as cuda:1");
   add("--dtype", "TYPE", options.dtype, "f32, bf16 or f16");
   add("--policy", "NAME[:k=v,..]", options.policy, "eviction policy");
+  add("--policy-module", "FILE", options.policyModule,
+      "a Python file with policies (@kvlab.policy), to be used by name");
   add("--layout", "NAME[:k=v,..]", options.layout, "storage layout");
   add("--kv", "K=f16,V=int8", options.kv, "row formats");
   add("--position", "MODE", options.position, "context, absolute or cache");
@@ -73,6 +89,14 @@ void addSessionOptions(CLI::App& app, SessionOptions& options) {
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);
+}
+
+/// The word behind --json is its FILE, unless it is an option or the last required word.
+void addJson(CLI::App& app, Grammar& grammar) {
+  grammar.json.push_back(addOption(app, "--json", "[FILE]", grammar.jsonFile,
+                                   "write the outcome, or the error, as one JSON value here (to standard output, and "
+                                   "other text to standard error, unless a file is named)")
+                             ->expected(0, 1));
 }
 
 Status addKv(json& manifest, const std::string& text) {
@@ -96,6 +120,7 @@ Status addNamed(json& manifest, const std::string& key, const std::string& text)
 
 Result<json> buildManifest(const SessionOptions& options) {
   json manifest = json::object();
+  if (!options.policyModule.empty()) KV_TRY(addPolicyFile(options.policyModule));
   if (!options.manifest.empty()) manifest = KV_TRY(readManifest(options.manifest));
   for (const auto& [key, value] : {std::pair{"model", options.model},
                                    {"backend", options.backend},
@@ -136,7 +161,6 @@ void addPerplexity(CLI::App& perplexity, CommandLine& line) {
   addOption(perplexity, "--stride", "N", line.stride, "tokens from one window to the next (half of a window)")
       ->check(CLI::Range(1, 1 << 24));
   addOption(perplexity, "--tokens", "N", line.rows, "tokens of the text at most")->check(CLI::Range(2LL, 1LL << 40));
-  addOption(perplexity, "--json", "FILE", line.jsonFile, "write the figures, and the loss of each token, here");
 }
 
 void addClinic(CLI::App& clinic, CommandLine& line) {
@@ -144,19 +168,18 @@ void addClinic(CLI::App& clinic, CommandLine& line) {
   addOption(clinic, "--blind", "SEED", line.blind, "a bug that this number draws; its name stays secret")
       ->excludes(name);
   clinic.add_flag("--reveal", line.reveal, "with --blind: say which bug it is");
-  clinic.add_flag("--json", line.json, "as JSON");
 }
 
 void addCheck(CLI::App& check, CommandLine& line) {
   addOption(check, "tests", "TEST", line.names, "which tests of kvlab list selftests (all of them, unless given)");
   addOption(check, "--text", "FILE", line.file, "a text that the model is good at (plain English, unless given)");
-  addOption(check, "--json", "FILE", line.jsonFile, "write the figures here");
   check.footer(
       "Exit codes: 0 every test passed or was skipped, 1 a test failed or the run was stopped, 2 wrong usage, 3 the "
       "model, the text or the file was refused.");
 }
 
-void addModel(CLI::App& model, CommandLine& line) {
+void addModel(CLI::App& model, Grammar& grammar) {
+  CommandLine& line = grammar.line;
   model.require_subcommand(1, 1);
   const auto action = [&](const std::string& name, const std::string& help) -> CLI::App& {
     CLI::App* sub = model.add_subcommand(name, help);
@@ -164,12 +187,13 @@ void addModel(CLI::App& model, CommandLine& line) {
       line.verb = "model";
       line.model = name;
     });
+    addJson(*sub, grammar);
     return *sub;
   };
   CLI::App& get = action("get", "fetch a model with pip, so that --model NAME opens it");
   addOption(get, "name", "NAME", line.file, "a name of kvlab model list")->required();
   addOption(get, "--python", "FILE", line.python, "an interpreter that has pip (python3 unless given)");
-  action("list", "list the models that can be fetched").add_flag("--json", line.json, "as JSON");
+  action("list", "list the models that can be fetched");
   addOption(action("remove", "delete the file of a fetched model"), "name", "NAME", line.file,
             "a name of kvlab model list")
       ->required();
@@ -193,13 +217,16 @@ void addTest(CLI::App& test, CommandLine& line) {
 }
 
 /// Adds the subcommands' own options; each subcommand also takes the session options.
-void addVerbs(CLI::App& app, CommandLine& line, SessionOptions& options) {
+void addVerbs(Grammar& grammar) {
+  CLI::App& app = grammar.app;
+  CommandLine& line = grammar.line;
   app.require_subcommand(0, 1);
   const auto verb = [&](const std::string& name, const std::string& help) -> CLI::App& {
     CLI::App* sub = app.add_subcommand(name, help);
     sub->callback([&line, name] { line.verb = name; });
-    addSessionOptions(*sub, options);
+    addSessionOptions(*sub, grammar.session);
     addOption(*sub, "--log", "LEVEL", line.logLevel, "trace, debug, info, warning or error");
+    if (name != "gui") addJson(*sub, grammar);
     return *sub;
   };
   verb("gui", "open the workbench (default)");
@@ -212,7 +239,6 @@ void addVerbs(CLI::App& app, CommandLine& line, SessionOptions& options) {
   addTest(verb("test", "run the tests of scripts, and compare pictures: kvlab test DIR"), line);
   CLI::App& bench = verb("bench", "measure; a table on a terminal");
   addOption(bench, "names", "NAME", line.names, "which (all unless given)");
-  addOption(bench, "--json", "FILE", line.jsonFile, "write the results here");
   bench.add_flag("--quick", line.quick, "few runs and small shapes: a test of the bench, not of the machine");
   CLI::App& sweep = verb("sweep", "run a specification over many manifests");
   addOption(sweep, "spec", "SPEC.json", line.file, "the specification")->required();
@@ -224,25 +250,43 @@ void addVerbs(CLI::App& app, CommandLine& line, SessionOptions& options) {
   addClinic(verb("clinic", "plant known bugs of KV caches and see which check finds them"), line);
   addCheck(verb("check", "test the engine and a checkpoint on a model: kvlab check --model M"), line);
   addPerplexity(verb("perplexity", "measure how well a model, with a cache policy or row type, predicts a text"), line);
-  addModel(*app.add_subcommand("model", "fetch, list and remove models that have a name"), line);
+  addModel(*app.add_subcommand("model", "fetch, list and remove models that have a name"), grammar);
   CLI::App& replay = verb("replay", "open a capture, or print it as a table");
   addOption(replay, "capture", "FILE.kvcap", line.file, "the capture")->required();
   addOption(replay, "--to", "TICK", line.to, "stop at this tick")->check(CLI::Range(0LL, 1LL << 40, "NONNEGATIVE"));
   replay.add_flag("--verify", line.verify, "compare state hashes; 1 = mismatch");
-  CLI::App& info = verb("info", "what is in the model, what it costs, which backends there are");
-  info.add_flag("--json", line.json, "as JSON");
+  verb("info", "what is in the model, what it costs, which backends there are");
   CLI::App& list = verb("list", "list what there is");
   std::vector<std::string> names;
   for (const NamedList& one : lists()) names.push_back(one.name);
   addOption(list, "what", "WHAT", line.list, listNames().c_str())->required()->check(CLI::IsMember(names));
-  CLI::Option* asJson = list.add_flag("--json", line.json, "as JSON");
   list.add_flag("--markdown", line.markdown, "as a table of Markdown, as pages of the manual have it")
-      ->excludes(asJson);
+      ->excludes(list.get_option("--json"));
 }
 
-/// CLI11 takes the arguments in reverse order.
-Result<CommandLine> parse(CLI::App& app, CommandLine& line, std::vector<std::string> arguments) {
-  std::reverse(arguments.begin(), arguments.end());
+Grammar::Grammar() {
+  app.set_version_flag("--version", KVLAB_VERSION);
+  addOption(app, "--log", "LEVEL", line.logLevel, "trace, debug, info, warning or error");
+  addSessionOptions(app, session);
+  addVerbs(*this);
+}
+
+std::optional<std::string> Grammar::jsonGiven() const {
+  for (const CLI::Option* one : json)
+    if (one->count() > 0) return one->results().front();
+  return std::nullopt;
+}
+
+/// The arguments before "--", in reverse order, as CLI11 takes them.
+std::vector<std::string> ownWords(const std::vector<std::string>& arguments) {
+  std::vector<std::string> out(arguments.begin(), std::find(arguments.begin(), arguments.end(), "--"));
+  std::reverse(out.begin(), out.end());
+  return out;
+}
+
+Status parse(Grammar& grammar, std::vector<std::string> arguments) {
+  CLI::App& app = grammar.app;
+  CommandLine& line = grammar.line;
   try {
     app.parse(arguments);
   } catch (const CLI::CallForHelp&) {
@@ -256,7 +300,7 @@ Result<CommandLine> parse(CLI::App& app, CommandLine& line, std::vector<std::str
   } catch (const CLI::ParseError& error) {
     return usage(error.what());
   }
-  return line;
+  return ok();
 }
 
 }  // namespace
@@ -283,26 +327,32 @@ Status setKey(json& manifest, const std::string& assignment) {
 }
 
 Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments) {
-  CommandLine line;
-  SessionOptions options;
+  Grammar grammar;
+  CommandLine& line = grammar.line;
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   for (auto at = dashes; at != arguments.end(); ++at)
     if (at != dashes) line.args << QString::fromStdString(*at);
-  CLI::App app("Inspector and experiment workbench for transformer KV caches", "kvlab");
-  app.set_version_flag("--version", KVLAB_VERSION);
-  addOption(app, "--log", "LEVEL", line.logLevel, "trace, debug, info, warning or error");
-  addSessionOptions(app, options);
-  addVerbs(app, line, options);
-  auto parsed = parse(app, line, {arguments.begin(), dashes});
-  if (!parsed || parsed->verb == "help" || parsed->verb == "version") return parsed;
+  KV_TRY(parse(grammar, ownWords(arguments)));
+  if (line.verb == "help" || line.verb == "version") return line;
+  line.json = grammar.jsonGiven();
   if (!line.args.isEmpty() && line.verb != "run" && line.verb != "train")
     return usage("-- " + line.args.join(' ').toStdString() +
                  ": only kvlab run and kvlab train take arguments after --");
   static const std::vector<std::string> levels{"trace", "debug", "info", "warning", "error"};
   if (std::find(levels.begin(), levels.end(), line.logLevel) == levels.end())
     return usage("--log " + line.logLevel + " is no level", "name trace, debug, info, warning or error");
-  line.manifest = KV_TRY(buildManifest(options));
+  line.manifest = KV_TRY(buildManifest(grammar.session));
   return line;
+}
+
+std::optional<std::string> jsonAsked(const std::vector<std::string>& arguments) {
+  Grammar grammar;
+  const std::vector<std::string> words = ownWords(arguments);
+  (void)parse(grammar, words);
+  if (auto given = grammar.jsonGiven()) return given;
+  const bool anywhere = std::ranges::any_of(
+      words, [](const std::string& word) { return word == "--json" || word.starts_with("--json="); });
+  return anywhere ? std::optional<std::string>("") : std::nullopt;
 }
 
 std::string errorLine(const Error& error) { return "kvlab: error: " + error.text(); }

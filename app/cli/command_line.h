@@ -21,10 +21,8 @@ struct CommandLine {
   std::string out;                                     // --out
   QStringList args;                                    // after --
   std::vector<std::string> names;                      // bench, check: which
-  std::string jsonFile;                                // bench, perplexity, check --json FILE
   bool quick = false;                                  // bench --quick
   std::string list;                                    // list: what
-  bool json = false;                                   // list, info, model list, clinic --json
   bool reveal = false;                                 // clinic --reveal
   std::optional<long long> blind;                      // clinic --blind SEED
   bool markdown = false;                               // list --markdown
@@ -46,11 +44,17 @@ struct CommandLine {
   std::string filter;                                  // test --filter
   bool frozenClock = false;                            // run --frozen-clock
   std::string logLevel = "warning";
-  std::string text;  // help and version: what to print
+  std::optional<std::string> json;  // --json FILE of every subcommand but gui; empty = standard output
+  std::string text;                 // help and version: what to print
+
+  /// Standard output is for one JSON value alone.
+  bool printsJson() const { return json && json->empty(); }
 };
 
 /// Error codes: usage (exit 2), or unreadable_file and bad_manifest of --manifest FILE (exit 3).
 Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments);
+/// CommandLine::json of a command line that was refused; standard output where --json stands in a place that has none.
+std::optional<std::string> jsonAsked(const std::vector<std::string>& arguments);
 /// "kvlab: error: <what>: <why>; <what to do>"
 std::string errorLine(const Error& error);
 Exit exitFor(const Error& error);

@@ -2,10 +2,8 @@
 #include "app/cli/programs.h"
 
 #include <csignal>
-#include <iostream>
 
 #include "app/base/resources.h"
-#include "widgets/base/save_file.h"
 
 namespace kvlab {
 
@@ -21,22 +19,11 @@ void watchInterrupts() {
 
 bool interrupted() { return came != 0; }
 
-Exit refuse(const Error& error) {
-  std::cerr << errorLine(error) << std::endl;
-  return exitFor(error);
-}
-
-Status saveJson(const std::string& path, const nlohmann::json& content) {
-  if (path.empty()) return ok();
-  return saveFile(QString::fromStdString(path), QByteArray::fromStdString(content.dump(1) + "\n"), path);
-}
-
-bool checkResources() {
-  if (!resourceRoot().isEmpty()) return true;
-  refuse({"no_resources", "the program's files were not found",
-          "looked in " + resourcePlaces().join(", ").toStdString(),
-          "set KVLAB_RESOURCES to the folder that holds demo/ and scripts/"});
-  return false;
+Status checkResources() {
+  if (!resourceRoot().isEmpty()) return ok();
+  return Error("no_resources", "the program's files were not found",
+               "looked in " + resourcePlaces().join(", ").toStdString(),
+               "set KVLAB_RESOURCES to the folder that holds demo/ and scripts/");
 }
 
 }  // namespace kvlab

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One function per subcommand, which returns the exit code, and the functions that subcommands share. Main thread;
-// interrupted(): any thread.
+// One function per subcommand, which says how it ended, and the functions that subcommands share. A function prints for
+// people, unless standard output is for JSON (CommandLine::printsJson): then results go into the ending alone. Main
+// thread; interrupted(): any thread.
 #pragma once
 #include "app/base/logging.h"
-#include "app/cli/command_line.h"
+#include "app/cli/ending.h"
 
 namespace kvlab {
 
 struct ScriptSettings;
 struct WindowSettings;
 
-/// Prints the error to standard error; returns its exit code.
-Exit refuse(const Error& error);
-/// Writes a file for --json; an empty path writes nothing. Error: io.
-Status saveJson(const std::string& path, const nlohmann::json& content);
-/// False, after a message, if the program's own files are missing.
-bool checkResources();
+/// Error (no_resources): the program's own files are missing.
+Status checkResources();
 /// Settings of windows and scripts from the command line, for every subcommand that makes them.
 WindowSettings windowSettings(const CommandLine& line, bool headless);
 ScriptSettings scriptSettings(const CommandLine& line);
@@ -25,22 +22,22 @@ void watchInterrupts();
 bool interrupted();
 
 // These need the application object.
-Exit runGui(const CommandLine& line, LogRelay& log);
-Exit runScript(const CommandLine& line, LogRelay& log);
-Exit runTests(const CommandLine& line, LogRelay& log);
-Exit runBench(const CommandLine& line, LogRelay& log);
-/// kvlab replay with a display and without --verify.
-Exit showCapture(const CommandLine& line, LogRelay& log);
+Ending runGui(const CommandLine& line, LogRelay& log);
+Ending runScript(const CommandLine& line, LogRelay& log);
+Ending runTests(const CommandLine& line, LogRelay& log);
+Ending runBench(const CommandLine& line, LogRelay& log);
+/// kvlab replay with a display, without --verify and --json.
+Ending showCapture(const CommandLine& line, LogRelay& log);
 
 // These do not.
-Exit printList(const CommandLine& line);
-Exit printInfo(const CommandLine& line);
-Exit printReplay(const CommandLine& line);
-Exit runSweepCommand(const CommandLine& line);
-Exit runTrain(const CommandLine& line);
-Exit runPerplexity(const CommandLine& line);
-Exit runModel(const CommandLine& line);
-Exit runClinicCommand(const CommandLine& line);
-Exit runCheck(const CommandLine& line);
+Ending printList(const CommandLine& line);
+Ending printInfo(const CommandLine& line);
+Ending printReplay(const CommandLine& line);
+Ending runSweepCommand(const CommandLine& line);
+Ending runTrain(const CommandLine& line);
+Ending runPerplexity(const CommandLine& line);
+Ending runModel(const CommandLine& line);
+Ending runClinicCommand(const CommandLine& line);
+Ending runCheck(const CommandLine& line);
 
 }  // namespace kvlab

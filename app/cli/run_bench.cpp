@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// kvlab bench: runs scripts of resources/bench. Progress on standard error, a table on standard output, JSON in a file.
+// kvlab bench: runs scripts of resources/bench. Progress on standard error, a table on standard output.
 // Each script has a window of its own, which stays hidden: its views do nothing beside the engine.
 #include <QTemporaryDir>
 #include <algorithm>
@@ -62,20 +62,17 @@ Result<json> measured(const CommandLine& line, LogRelay& log, const std::string&
 
 }  // namespace
 
-Exit runBench(const CommandLine& line, LogRelay& log) {
-  const auto list = chosen(line.names);
-  if (!list) return refuse(list.error());
+Ending runBench(const CommandLine& line, LogRelay& log) {
+  const json list = KV_TRY(chosen(line.names));
   json all = json::array();
-  for (const json& bench : *list) {
+  for (const json& bench : list) {
     const auto name = bench["id"].get<std::string>();
     std::cerr << "kvlab: bench " << name << ": " << bench["title"].get<std::string>() << std::endl;
-    const Result<json> rows = measured(line, log, name);
-    if (!rows) return refuse(rows.error());
-    printBenchRows(*rows);
-    all.insert(all.end(), rows->begin(), rows->end());
+    const json rows = KV_TRY(measured(line, log, name));
+    printBenchRows(rows);
+    all.insert(all.end(), rows.begin(), rows.end());
   }
-  const Status written = saveBenchRows(line.jsonFile, all);
-  return written ? Exit::Ok : refuse(written.error());
+  return benchJson(all);
 }
 
 }  // namespace kvlab

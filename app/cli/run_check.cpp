@@ -39,19 +39,17 @@ bool tellTest(const std::string& what, std::int64_t done, std::int64_t all) {
 
 }  // namespace
 
-Exit runCheck(const CommandLine& line) {
+Ending runCheck(const CommandLine& line) {
   watchInterrupts();
   const QTemporaryDir folder;
-  const auto results = runSelfTests(
+  const auto results = KV_TRY(runSelfTests(
       {line.manifest, resourceRoot().toStdString(), folder.path().toStdString(), line.file, line.names, tellTest},
-      printResult);
-  if (!results) return refuse(results.error());
+      printResult));
   nlohmann::json all = {{"model", line.manifest.value("model", "demo")}, {"tests", nlohmann::json::array()}};
-  for (const SelfTestResult& one : *results) all["tests"].push_back(toJson(one));
-  if (const Status written = saveJson(line.jsonFile, all); !written) return refuse(written.error());
-  const auto failed = std::ranges::count(*results, SelfTestOutcome::Failed, &SelfTestResult::outcome);
-  std::printf("%zu tests, %lld failed\n", results->size(), static_cast<long long>(failed));
-  return failed ? Exit::Failed : Exit::Ok;
+  for (const SelfTestResult& one : results) all["tests"].push_back(toJson(one));
+  const auto failed = std::ranges::count(results, SelfTestOutcome::Failed, &SelfTestResult::outcome);
+  std::printf("%zu tests, %lld failed\n", results.size(), static_cast<long long>(failed));
+  return {all, failed ? Exit::Failed : Exit::Ok};
 }
 
 }  // namespace kvlab

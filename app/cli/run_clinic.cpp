@@ -4,7 +4,6 @@
 #include <QTemporaryDir>
 #include <algorithm>
 #include <cstdio>
-#include <iostream>
 
 #include "app/base/resources.h"
 #include "app/base/session_script.h"
@@ -75,51 +74,55 @@ void printCase(const ClinicCase& one, const ClinicResult& result) {
   std::printf("Look at the view %s: %s\n", one.view.c_str(), one.look.c_str());
 }
 
-/// The bug that a seed draws, without its name or with it.
-Exit blindCase(const std::vector<ClinicCase>& all, const CommandLine& line) {
-  const ClinicCase& one = *std::ranges::find(all, drawnBug(*line.blind), &ClinicCase::bug);
-  const std::string seed = std::to_string(*line.blind);
-  if (line.reveal) {
+void printBlind(const ClinicCase& one, long long seed, bool reveal) {
+  if (reveal) {
     std::printf("%s: %s\n%s finds it. Look at the view %s: %s\n", one.bug.c_str(), one.title.c_str(),
                 one.found.check.c_str(), one.view.c_str(), one.look.c_str());
-    return Exit::Ok;
+    return;
   }
-  for (const QString& text : clinicScript(one, coreSchema().verbs, *line.blind)) std::printf("%s\n", qPrintable(text));
-  std::printf("// kvlab clinic --blind %s --reveal says which bug it is.\n", seed.c_str());
-  return Exit::Ok;
+  for (const QString& text : clinicScript(one, coreSchema().verbs, seed)) std::printf("%s\n", qPrintable(text));
+  std::printf("// kvlab clinic --blind %lld --reveal says which bug it is.\n", seed);
+}
+
+/// The bug that a seed draws, without its name or with it.
+json blindCase(const std::vector<ClinicCase>& all, const CommandLine& line) {
+  const ClinicCase& one = *std::ranges::find(all, drawnBug(*line.blind), &ClinicCase::bug);
+  if (!line.printsJson()) printBlind(one, *line.blind, line.reveal);
+  json out{{"seed", *line.blind}, {"script", scriptLines(one, *line.blind)}};
+  if (line.reveal)
+    out.update(
+        {{"bug", one.bug}, {"title", one.title}, {"check", one.found.check}, {"view", one.view}, {"look", one.look}});
+  return out;
 }
 
 }  // namespace
 
-Exit runClinicCommand(const CommandLine& line) {
+Ending runClinicCommand(const CommandLine& line) {
   const std::string resources = resourceRoot().toStdString();
-  const Result<std::vector<ClinicCase>> read = readClinic(resources);
-  if (!read) return refuse(read.error());
+  const std::vector<ClinicCase> all = KV_TRY(readClinic(resources));
   if (line.blind && *line.blind < 0)
-    return refuse({"usage", "kvlab clinic --blind " + std::to_string(*line.blind), "a seed is not negative",
-                   "give a number from 0 on"});
-  if (line.blind) return blindCase(*read, line);
+    return Error("usage", "kvlab clinic --blind " + std::to_string(*line.blind), "a seed is not negative",
+                 "give a number from 0 on");
+  if (line.blind) return blindCase(all, line);
   bool known = line.file.empty(), missed = false;
   json out = json::array();
-  if (!line.json && line.file.empty())
+  if (!line.printsJson() && line.file.empty())
     std::printf("%-24s %-7s %-18s %5s %5s %5s  %s\n", "bug", "", "found by", "layer", "row", "ticks",
                 "cheap: ticks, check");
-  for (const ClinicCase& one : *read) {
+  for (const ClinicCase& one : all) {
     if (!line.file.empty() && line.file != one.bug) continue;
     known = true;
     const QTemporaryDir folder;
-    const Result<ClinicResult> result = runClinic(one, resources, folder.path().toStdString());
-    if (!result) return refuse(result.error());
-    missed = missed || !result->caught(one);
-    if (line.json) out.push_back(toJson(one, *result));
-    else if (line.file.empty()) printLine(one, *result);
-    else printCase(one, *result);
+    const ClinicResult result = KV_TRY(runClinic(one, resources, folder.path().toStdString()));
+    missed = missed || !result.caught(one);
+    out.push_back(toJson(one, result));
+    if (line.printsJson()) continue;
+    if (line.file.empty()) printLine(one, result);
+    else printCase(one, result);
   }
   if (!known)
-    return refuse(
-        {"usage", "kvlab clinic " + line.file, "the clinic has no such bug", "kvlab clinic lists all of them"});
-  if (line.json) std::cout << out.dump(1) << std::endl;
-  return missed ? Exit::Failed : Exit::Ok;
+    return Error("usage", "kvlab clinic " + line.file, "the clinic has no such bug", "kvlab clinic lists all of them");
+  return {out, missed ? Exit::Failed : Exit::Ok};
 }
 
 }  // namespace kvlab

@@ -39,7 +39,7 @@ void openFirst(MainWindow& window, json request) {
   });
 }
 
-Exit showWindow(const CommandLine& line, LogRelay& log, const json& request) {
+Ending showWindow(const CommandLine& line, LogRelay& log, const json& request) {
   WindowSettings settings = windowSettings(line, false);
   settings.recovery = recoveryFolder();
   MainWindow window(std::move(settings));
@@ -48,7 +48,17 @@ Exit showWindow(const CommandLine& line, LogRelay& log, const json& request) {
   window.show();
   openFirst(window, request);
   window.offerLeftSession();
-  return static_cast<Exit>(QApplication::exec());
+  return {nullptr, static_cast<Exit>(QApplication::exec())};
+}
+
+/// The line of the error begins with its place.
+Ending failedScript(const ScriptResult& result, json value) {
+  if (!result.file.isEmpty()) value.update({{"file", result.file.toStdString()}, {"line", result.line}});
+  Error error = result.error;
+  if (error.code == "script_error") error.what = result.text.toStdString();  // also of a time limit
+  Ending ending(std::move(value), result.refused ? Exit::Refused : Exit::Failed, error);
+  if (!result.refused || !result.file.isEmpty()) ending.line = "kvlab: error: " + result.message().toStdString();
+  return ending;
 }
 
 }  // namespace
@@ -78,29 +88,33 @@ ScriptSettings scriptSettings(const CommandLine& line) {
   return settings;
 }
 
-Exit runGui(const CommandLine& line, LogRelay& log) { return showWindow(line, log, {{"manifest", line.manifest}}); }
+Ending runGui(const CommandLine& line, LogRelay& log) { return showWindow(line, log, {{"manifest", line.manifest}}); }
 
-Exit showCapture(const CommandLine& line, LogRelay& log) {
+Ending showCapture(const CommandLine& line, LogRelay& log) {
   json request{{"capture", line.file}};
   if (line.to >= 0) request["to"] = line.to;
   return showWindow(line, log, request);
 }
 
-Exit runScript(const CommandLine& line, LogRelay& log) {
+Ending runScript(const CommandLine& line, LogRelay& log) {
+  json said = json::array();
   MainWindow window(windowSettings(line, true));
   QObject::connect(&log, &LogRelay::line, &window.context(), &InspectorContext::logged);
   window.show();  // on the offscreen platform the window is laid out but not visible
   window.context().setRest(19);
   if (line.frozenClock) window.freezeClock();
   ScriptSettings settings = scriptSettings(line);
+  if (line.json)
+    settings.log = [&said, print = settings.log](const QString& text) {
+      print(text);
+      said.push_back(text.toStdString());
+    };
   if (!settings.out.isEmpty() && !QDir().mkpath(settings.out))
-    return refuse({"io", "--out " + line.out, "the folder cannot be created", "name another folder"});
+    return Error("io", "--out " + line.out, "the folder cannot be created", "name another folder");
   ScriptHost host(window, settings);
   const ScriptResult result = host.runFile(QString::fromStdString(line.file));
-  if (!result.failed) return Exit::Ok;
-  if (result.refused && result.file.isEmpty()) refuse(result.error);
-  else std::cerr << "kvlab: error: " << result.message().toStdString() << std::endl;
-  return result.refused ? Exit::Refused : Exit::Failed;
+  json value{{"ok", !result.failed}, {"log", std::move(said)}};
+  return result.failed ? failedScript(result, std::move(value)) : Ending(std::move(value));
 }
 
 }  // namespace kvlab

@@ -18,22 +18,21 @@ namespace {
 
 std::string resources() { return resourceRoot().toStdString(); }
 
-Exit listModels(bool asJson) {
-  const auto models = namedModels(resources());
-  if (!models) return refuse(models.error());
+json toJson(const NamedModel& m) {
+  return {{"name", m.name},   {"title", m.title},     {"licence", m.licence},
+          {"bytes", m.bytes}, {"fetched", m.fetched}, {"path", m.path}};
+}
+
+Ending listModels(bool print) {
   json rows = json::array();
-  for (const NamedModel& m : *models)
-    rows.push_back({{"name", m.name},
-                    {"title", m.title},
-                    {"licence", m.licence},
-                    {"bytes", m.bytes},
-                    {"fetched", m.fetched},
-                    {"path", m.path}});
-  if (asJson) return std::cout << rows.dump(2) << "\n", Exit::Ok;
-  for (const NamedModel& m : *models)
-    std::printf("%-14s %-30s %-20s %5lld MiB  %s\n", m.name.c_str(), m.title.c_str(), m.licence.c_str(),
-                static_cast<long long>(m.bytes >> 20), m.fetched ? m.path.c_str() : "not fetched");
-  return Exit::Ok;
+  const std::vector<NamedModel> models = KV_TRY(namedModels(resources()));
+  for (const NamedModel& m : models) {
+    rows.push_back(toJson(m));
+    if (print)
+      std::printf("%-14s %-30s %-20s %5lld MiB  %s\n", m.name.c_str(), m.title.c_str(), m.licence.c_str(),
+                  static_cast<long long>(m.bytes >> 20), m.fetched ? m.path.c_str() : "not fetched");
+  }
+  return rows;
 }
 
 /// A line that is written over on a terminal; one for each tenth elsewhere.
@@ -55,37 +54,46 @@ class ProgressLine {
   qint64 m_tenth = -1;
 };
 
-Exit getModel(const NamedModel& model, const QString& python) {
-  if (model.fetched) return std::cout << model.path << "\n", Exit::Ok;
+/// The path of the model's file.
+Result<std::string> fetched(const NamedModel& model, const QString& python) {
+  if (model.fetched) return model.path;
   int argc = 0;
   const QCoreApplication application(argc, nullptr);
   std::cerr << "kvlab: model: " << model.title << ", licence: " << model.licence << std::endl;
   ModelFetch fetch(model, python);
   ProgressLine line;
+  Result<std::string> answer = std::string();
   QObject::connect(&fetch, &ModelFetch::progress, &fetch, [&](qint64 done, qint64 total, const QString& what) {
     if (interrupted()) fetch.cancel();
     line.show(done, total, what);
   });
   QObject::connect(&fetch, &ModelFetch::finished, &fetch, [&](const Result<std::string>& path) {
     line.end();
-    if (path) std::cout << *path << "\n";
-    QCoreApplication::exit(static_cast<int>(path ? Exit::Ok : refuse(path.error())));
+    answer = path;
+    QCoreApplication::quit();
   });
   QMetaObject::invokeMethod(&fetch, &ModelFetch::start, Qt::QueuedConnection);
-  return static_cast<Exit>(QCoreApplication::exec());
+  QCoreApplication::exec();
+  return answer;
+}
+
+Ending getModel(NamedModel model, const CommandLine& line) {
+  model.path = KV_TRY(fetched(model, line.python.empty() ? "python3" : QString::fromStdString(line.python)));
+  model.fetched = true;
+  if (!line.printsJson()) std::cout << model.path << "\n";
+  return toJson(model);
 }
 
 }  // namespace
 
-Exit runModel(const CommandLine& line) {
+Ending runModel(const CommandLine& line) {
   watchInterrupts();
-  if (line.model == "list") return listModels(line.json);
-  const auto model = namedModel(line.file, resources());
-  if (!model) return refuse(model.error());
-  if (line.model == "get")
-    return getModel(*model, line.python.empty() ? "python3" : QString::fromStdString(line.python));
-  const Status removed = removeModel(*model);
-  return removed ? Exit::Ok : refuse(removed.error());
+  if (line.model == "list") return listModels(!line.printsJson());
+  NamedModel model = KV_TRY(namedModel(line.file, resources()));
+  if (line.model == "get") return getModel(std::move(model), line);
+  KV_TRY(removeModel(model));
+  model.fetched = false;
+  return toJson(model);
 }
 
 }  // namespace kvlab

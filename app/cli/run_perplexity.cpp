@@ -3,7 +3,6 @@
 // command line, 3 = model, text or file refused.
 #include <chrono>
 #include <cstdio>
-#include <iostream>
 
 #include "app/base/resources.h"
 #include "app/cli/programs.h"
@@ -32,23 +31,25 @@ Progress tellScored() {
   };
 }
 
+void printFigures(const Perplexity& result) {
+  std::printf("model        %s (%s)\n", result.model.c_str(), result.numerics.c_str());
+  std::printf("tokens       %zu, %lld of them scored in %lld windows of %d, %d apart%s\n", result.ids.size(),
+              static_cast<long long>(result.scored), static_cast<long long>(result.windows), result.context,
+              result.stride, result.each ? ", one by one" : "");
+  std::printf("NLL          %.4f +- %.4f nats a token\n", result.nll, result.error);
+  std::printf("perplexity   %.3f\n", result.perplexity);
+  std::printf("speed        %.1f tokens/s\n", static_cast<double>(result.ids.size()) / result.seconds);
+}
+
 }  // namespace
 
-Exit runPerplexity(const CommandLine& line) {
+Ending runPerplexity(const CommandLine& line) {
   watchInterrupts();
   const PerplexityOrder order{line.manifest, resourceRoot().toStdString(), line.file, line.context, line.stride,
                               line.rows};
-  const auto result = perplexity(order, tellScored());
-  if (!result) return refuse(result.error());
-  std::printf("model        %s (%s)\n", result->model.c_str(), result->numerics.c_str());
-  std::printf("tokens       %zu, %lld of them scored in %lld windows of %d, %d apart%s\n", result->ids.size(),
-              static_cast<long long>(result->scored), static_cast<long long>(result->windows), result->context,
-              result->stride, result->each ? ", one by one" : "");
-  std::printf("NLL          %.4f +- %.4f nats a token\n", result->nll, result->error);
-  std::printf("perplexity   %.3f\n", result->perplexity);
-  std::printf("speed        %.1f tokens/s\n", static_cast<double>(result->ids.size()) / result->seconds);
-  const Status written = saveJson(line.jsonFile, toJson(*result));
-  return written ? Exit::Ok : refuse(written.error());
+  const Perplexity result = KV_TRY(perplexity(order, tellScored()));
+  if (!line.printsJson()) printFigures(result);
+  return toJson(result);
 }
 
 }  // namespace kvlab

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // kvlab sweep: progress on standard error, results in a folder. Exit codes: 0 = all cells done, 1 = some failed or
 // stopped, 2 = the folder has a sweep already, 3 = specification, prompts, model or backend refused.
+#include <QFileInfo>
 #include <cstdio>
 #include <iostream>
 
 #include "app/base/resources.h"
 #include "app/cli/programs.h"
 #include "app/engine/core_sweep.h"
+#include "app/jobs/sweep_job.h"
 
 namespace kvlab {
+
+using nlohmann::json;
 
 namespace {
 
@@ -41,29 +45,32 @@ bool tell(const SweepProgress& progress) {
 
 }  // namespace
 
-Exit runSweepCommand(const CommandLine& line) {
+Ending runSweepCommand(const CommandLine& line) {
   if (!line.manifest.empty())
-    return refuse({"usage", "the sweep was not started", "options of a session do not apply: " + line.manifest.dump(),
-                   "write them into the specification's base"});
+    return Error("usage", "the sweep was not started", "options of a session do not apply: " + line.manifest.dump(),
+                 "write them into the specification's base");
   SweepOptions options;
   options.out = line.out;
   options.resources = resourceRoot().toStdString();
   options.resume = line.resume;
   options.jobs = line.jobs;
   options.progress = tell;
+  options.stopped = interrupted;
   watchInterrupts();
-  const Result<SweepOutcome> outcome = sweep(line.file, options);
-  if (!outcome) return refuse(outcome.error());
-  for (const SweepRow& row : outcome->rows)
+  const SweepOutcome outcome = KV_TRY(sweep(line.file, options));
+  for (const SweepRow& row : outcome.rows)
     if (row.error)
       std::cout << "failed: cell " << row.index << " (" << row.series() << ", seed " << row.seed
                 << "): " << row.error->text() << "\n";
-  std::cout << outcome->rows.size() << " cells, " << outcome->found << " of them from before, " << outcome->failed
+  std::cout << outcome.rows.size() << " cells, " << outcome.found << " of them from before, " << outcome.failed
             << " failed; results in " << options.out << "\n";
-  if (outcome->failed == 0) return Exit::Ok;
-  return refuse({"failed_cells",
-                 std::to_string(outcome->failed) + " of " + std::to_string(outcome->rows.size()) + " cells failed",
-                 "each says why in results.csv", "correct the specification and sweep into another --out"});
+  json value =
+      sweepAnswer(QFileInfo(QString::fromStdString(line.file)).completeBaseName().toStdString(), options.out, outcome);
+  if (outcome.failed == 0) return value;
+  const Error error("failed_cells",
+                    std::to_string(outcome.failed) + " of " + std::to_string(outcome.rows.size()) + " cells failed",
+                    "each says why in results.csv", "correct the specification and sweep into another --out");
+  return {std::move(value), Exit::Failed, error};
 }
 
 }  // namespace kvlab

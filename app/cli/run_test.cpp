@@ -132,29 +132,27 @@ Status writeReports(const CommandLine& line, const TestReport& report) {
 
 }  // namespace
 
-Exit runTests(const CommandLine& line, LogRelay& log) {
+Ending runTests(const CommandLine& line, LogRelay& log) {
   const QString path = QDir::cleanPath(QString::fromStdString(line.file));
-  const Result<QStringList> files = testFiles(path);
-  if (!files) return refuse(files.error());
+  const QStringList files = KV_TRY(testFiles(path));
   if (!line.out.empty() && !QDir().mkpath(QString::fromStdString(line.out)))
-    return refuse({"io", "--out " + line.out, "the folder cannot be created", "name another folder"});
+    return Error("io", "--out " + line.out, "the folder cannot be created", "name another folder");
   TestRun run(line, log);
   const QString root = QFileInfo(path).isFile() ? QFileInfo(path).path() : path;
-  for (const QString& file : *files) run.run(root, file);
+  for (const QString& file : files) run.run(root, file);
   const TestReport& report = run.report();
   const TestCounts counts = countsOf(report);
   if (counts.tests == 0)
-    return refuse(testUsage("--filter " + line.filter, "no test has this text in its name or in the name of its file",
-                            "run without --filter to see all names"));
+    return testUsage("--filter " + line.filter, "no test has this text in its name or in the name of its file",
+                     "run without --filter to see all names");
   std::cout << summaryLine(report).toStdString() << std::endl;
-  if (const Status written = writeReports(line, report); !written) return refuse(written.error());
-  if (counts.failures == 0) return Exit::Ok;
-  std::cerr << errorLine({"expectation_failed", "kvlab test " + line.file,
-                          std::to_string(counts.failures) + " of " + std::to_string(counts.tests) +
-                              (counts.tests == 1 ? " test failed" : " tests failed"),
-                          "look at " + report.out.toStdString() + "/index.html"})
-            << std::endl;
-  return Exit::Failed;
+  KV_TRY(writeReports(line, report));
+  if (counts.failures == 0) return toJson(report);
+  const Error error("expectation_failed", "kvlab test " + line.file,
+                    std::to_string(counts.failures) + " of " + std::to_string(counts.tests) +
+                        (counts.tests == 1 ? " test failed" : " tests failed"),
+                    "look at " + report.out.toStdString() + "/index.html");
+  return {toJson(report), Exit::Failed, error};
 }
 
 }  // namespace kvlab

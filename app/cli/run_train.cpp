@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <iostream>
 
+#include "app/base/read_file.h"
 #include "app/base/resources.h"
 #include "app/cli/programs.h"
 #include "core/api/part_file.h"
@@ -17,6 +18,8 @@
 #include "core/model/named_models.h"
 
 namespace kvlab {
+
+using nlohmann::json;
 
 namespace {
 
@@ -128,7 +131,14 @@ Status runRecipe(const QString& python, const CommandLine& line, const std::stri
                "what it printed says more; go on with --resume");
 }
 
-Status train(const CommandLine& line) {
+/// What the recipe measured (report.json of resources/python/kvlab_training.py); null if there is nothing to read.
+json reportOf(const std::string& work) {
+  const auto bytes = readBounded(text(work + "/report.json"), "the report");
+  json report = bytes ? json::parse(bytes->toStdString(), nullptr, false) : json();
+  return report.is_discarded() ? json() : report;
+}
+
+Ending train(const CommandLine& line) {
   KV_TRY(possibleModel(line));
   const std::string work = workOf(line), out = outOf(line, work);
   const QString python = line.python.empty() ? "python3" : text(line.python);
@@ -141,18 +151,20 @@ Status train(const CommandLine& line) {
   const TrainingRecord record = KV_TRY(recordTraining(order, tellRecorded(line.train)));
   std::cout << record.rows << " tokens in " << record.windows << " windows, " << record.found
             << " of them from before; recordings in " << work << std::endl;
-  if (line.recordOnly) return ok();
+  json value{{"what", line.train},        {"work", work},          {"model", record.model},
+             {"windows", record.windows}, {"found", record.found}, {"tokens", record.rows}};
+  if (line.recordOnly) return value;
   KV_TRY(runRecipe(python, line, work, out));
   std::cout << out << "\n";
-  return ok();
+  value.update({{"out", out}, {"report", reportOf(work)}});
+  return value;
 }
 
 }  // namespace
 
-Exit runTrain(const CommandLine& line) {
+Ending runTrain(const CommandLine& line) {
   watchInterrupts();
-  const Status done = train(line);
-  return done ? Exit::Ok : refuse(done.error());
+  return train(line);
 }
 
 }  // namespace kvlab

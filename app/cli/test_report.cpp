@@ -8,6 +8,9 @@
 #include <QXmlStreamWriter>
 
 namespace kvlab {
+
+using nlohmann::json;
+
 namespace {
 
 /// Replaces characters that XML or a terminal cannot take by a mark.
@@ -88,6 +91,19 @@ QString pageOf(const TestReport& report, const TestFile& file, const TestOutcome
   return out + "</section>\n";
 }
 
+json linesJson(const QStringList& lines) {
+  json out = json::array();
+  for (const QString& line : lines) out.push_back(line.toStdString());
+  return out;
+}
+
+json testJson(const TestFile& file, const TestOutcome& test) {
+  json out{{"file", file.name.toStdString()}, {"name", test.name.toStdString()}, {"ok", !test.failed()},
+           {"seconds", test.seconds},         {"log", linesJson(test.log)},      {"left", linesJson(test.leftFiles)}};
+  if (test.failed()) out.update({{"code", test.code.toStdString()}, {"message", test.message.toStdString()}});
+  return out;
+}
+
 }  // namespace
 
 TestCounts countsOf(const TestFile& file) {
@@ -124,6 +140,18 @@ QString summaryLine(const TestReport& report) {
       .arg(all.tests - all.failures)
       .arg(all.failures)
       .arg(all.seconds, 0, 'f', 2);
+}
+
+json toJson(const TestReport& report) {
+  const TestCounts all = countsOf(report);
+  json tests = json::array();
+  for (const TestFile& file : report.files)
+    for (const TestOutcome& test : file.tests) tests.push_back(testJson(file, test));
+  return {{"out", report.out.toStdString()},
+          {"passed", all.tests - all.failures},
+          {"failed", all.failures},
+          {"seconds", all.seconds},
+          {"tests", std::move(tests)}};
 }
 
 QByteArray junit(const TestReport& report) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The results of `kvlab test`: as lines of text, as JUnit XML for CI servers, and as a page of HTML with the pictures
-// that differ. Names may hold anything. Values; any thread.
+// The results of `kvlab test`: as lines of text, as JSON, as JUnit XML for CI servers, and as a page of HTML with the
+// pictures that differ. Names may hold anything. Values; any thread.
 #pragma once
 #include <QString>
 #include <QStringList>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 namespace kvlab {
@@ -44,6 +45,9 @@ TestCounts countsOf(const TestReport& report);
 QString testLine(const TestReport& report, const TestFile& file, const TestOutcome& test);
 /// "7 tests of 2 files: 6 passed, 1 failed, in 2.3 s"
 QString summaryLine(const TestReport& report);
+/// {out, passed, failed, seconds, tests: [{file, name, ok, seconds, code?, message?, log, left}]}; left: names below
+/// out.
+nlohmann::json toJson(const TestReport& report);
 /// A suite per file, a case per test.
 QByteArray junit(const TestReport& report);
 /// The failed tests with the actual picture, the expected one and the difference. Pictures are named relative to `out`.

@@ -4,7 +4,7 @@
 #include "app/commands/command_registry.h"
 #include "app/commands/command_rules.h"
 #include "core/api/read_json.h"
-#include "widgets/base/save_file.h"
+#include "widgets/base/picture_file.h"
 
 namespace kvlab {
 
@@ -38,9 +38,9 @@ Status setTheme(CommandHost& host, const Json& args) {
 
 Status savePictureCommand(CommandHost& host, const Json& args) {
   const QString what = QString::fromStdString(memberOr(args, "view", std::string("window")));
-  return withPath(host, args, {"Save Picture", "Pictures (*.png)", true, ".png"},
+  return withPath(host, args, {"Save Picture", kPictureFilter, true, ".png"},
                   [what](CommandHost& window, const QString& path) -> Status {
-                    return savePicture(path, KV_TRY(window.views().picture({what})));
+                    return savePicture(path, KV_TRY(window.views().pictureFile({what}, path)));
                   });
 }
 
@@ -154,7 +154,10 @@ void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& 
        .icon = "theme",
        .args = {{"name", "string", "dark or light; the other when missing"}},
        .startsGroup = true});
-  add(list, {"screenshot", "Save Picture…", "View", "Write the window or one view as a PNG."}, savePictureCommand, {},
+  add(list,
+      {"screenshot", "Save Picture…", "View",
+       "Write the window or one view as a picture: PNG, SVG or PDF, by the suffix of the file."},
+      savePictureCommand, {},
       {.keys = {"Ctrl+Shift+S"},
        .icon = "camera",
        .args = {{"path", "string", "the file; asked for when missing"}, {"view", "string", "a view's id, or window"}}});

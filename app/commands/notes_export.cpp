@@ -171,9 +171,8 @@ Status NotesExport::takePicture(NotePage& page) {
   const PictureRequest request{m_what};
   KV_TRY(wait([&] { return m_host.views().readyFor(request); }));
   page.picture = QStringLiteral("%1-%2.png").arg(m_target.completeBaseName()).arg(m_pages.size() + 1);
-  const QImage picture = KV_TRY(m_host.views().picture(request));
   const QString path = m_target.absoluteDir().filePath(page.picture);
-  const QByteArray bytes = KV_TRY(pictureBytes(path, picture));
+  const QByteArray bytes = KV_TRY(m_host.views().pictureFile(request, path)).bytes;
   PartFile& file = m_pictures.emplace_back(path.toStdString());
   file.append(bytes.data(), static_cast<std::size_t>(bytes.size()));
   return file.finish() ? ok() : notWritten(path, file.publish());

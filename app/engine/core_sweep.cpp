@@ -60,13 +60,7 @@ json cellManifest(const SweepSpec& spec, const SweepCell& cell) {
 
 }  // namespace
 
-Result<SweepOutcome> sweep(const json& specOrPath, SweepOptions& options) {
-  const std::string path = jsonOr(specOrPath, std::string());
-  if (specOrPath.is_string()) options.folder = std::filesystem::path(path).parent_path().string();
-  const SweepSpec spec = KV_TRY(specOrPath.is_string() ? readSweepSpec(path) : SweepSpec::fromJson(specOrPath));
-  if (options.out.empty()) options.out = spec.name + ".sweep";
-  return runSweep(spec, options);
-}
+Result<SweepOutcome> sweep(const json& specOrPath, SweepOptions& options) { return runSweep(specOrPath, options); }
 
 Result<std::int64_t> sweepSize(const json& spec) {
   const SweepSpec read = KV_TRY(SweepSpec::fromJson(spec));

@@ -5,8 +5,7 @@
 
 namespace kvlab {
 
-/// Runs a specification, or that of a file. An empty `out` becomes NAME.sweep, `folder` becomes that of the file; both
-/// are stored in `options`. Errors: those of runSweep() (core/experiment/sweep_runner.h).
+/// runSweep() of core/experiment/sweep_runner.h.
 Result<SweepOutcome> sweep(const nlohmann::json& specOrPath, SweepOptions& options);
 /// Cells of a specification. Errors: bad_sweep.
 Result<std::int64_t> sweepSize(const nlohmann::json& spec);

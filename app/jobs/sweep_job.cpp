@@ -41,7 +41,9 @@ json pointJson(const SweepPoint& p) {
   return out;
 }
 
-json answer(const std::string& name, const std::string& out, const SweepOutcome& outcome) {
+}  // namespace
+
+json sweepAnswer(const std::string& name, const std::string& out, const SweepOutcome& outcome) {
   json reply{{"name", name},
              {"out", out},
              {"cells", outcome.rows.size()},
@@ -53,8 +55,6 @@ json answer(const std::string& name, const std::string& out, const SweepOutcome&
   for (const SweepRow& row : outcome.rows) reply["rows"].push_back(json::parse(sweepLine(row)));
   return reply;
 }
-
-}  // namespace
 
 SweepJob::SweepJob(LiveContext& context) : m_context(context) {}
 
@@ -139,7 +139,7 @@ void SweepJob::finish(const Result<SweepOutcome>& outcome, const std::string& ou
   }
   endJob(outcome);
   if (const Reply reply = std::exchange(m_reply, nullptr))
-    reply(outcome ? Result<json>(answer(m_name, m_place, *outcome)) : Result<json>(outcome.error()));
+    reply(outcome ? Result<json>(sweepAnswer(m_name, m_place, *outcome)) : Result<json>(outcome.error()));
 }
 
 /// Says where the results are, by the whole path.

@@ -15,6 +15,7 @@
 
 #include "core/api/error.h"
 #include "core/api/snapshot.h"
+#include "widgets/base/picture_file.h"
 
 namespace kvlab {
 
@@ -62,8 +63,10 @@ class ViewPort {
   /// Brings the view (for "window" all visible views) to the size and the newest tick; true when done. Errors:
   /// unknown_view.
   virtual Result<bool> readyFor(const PictureRequest& request) = 0;
-  /// The picture that readyFor() prepared.
+  /// The picture that readyFor() prepared, and the same as the content of a file, whose suffix names the form
+  /// (widgets/base/picture_file.h). Errors: unknown_view, bad_argument (the suffix).
   virtual Result<QImage> picture(const PictureRequest& request) = 0;
+  virtual Result<PictureFile> pictureFile(const PictureRequest& request, const QString& path) = 0;
   /// The text of a view, or of the status bar and all visible views for "window".
   virtual Result<QString> dump(const QString& what) = 0;
   /// Brings a view, or "window", in front where it is not; the keyboard of a view in front stays where it is.

@@ -54,7 +54,7 @@ class ScriptCalls : public QObject {
 
  private:
   Status waitUntilReady(const PictureRequest& request);
-  Result<QImage> pictureOf(const QString& what, VerbArgs& options);
+  Result<PictureRequest> readyPicture(const QString& what, VerbArgs& options);
   Result<QString> dumpOf(const QString& what);
   Expectation expectation(const VerbArgs& in) const;
   // script_view.cpp and script_expect.cpp; view() completes what VerbArgs refuses

@@ -7,7 +7,7 @@
 #include "app/script/script_calls.h"
 #include "core/verbs/verb_args.h"
 #include "widgets/base/expectation.h"
-#include "widgets/base/save_file.h"
+#include "widgets/base/picture_file.h"
 
 namespace kvlab {
 namespace {
@@ -79,8 +79,8 @@ QList<QRegularExpression> patternsOf(VerbArgs& in) {
 
 }  // namespace
 
-/// The picture that `options` describe, once the view shows the current tick.
-Result<QImage> ScriptCalls::pictureOf(const QString& what, VerbArgs& options) {
+/// The picture that `options` describe; the view shows the current tick.
+Result<PictureRequest> ScriptCalls::readyPicture(const QString& what, VerbArgs& options) {
   PictureRequest request;
   request.what = what;
   const bool sized = options.has("width") || options.has("height");
@@ -90,17 +90,18 @@ Result<QImage> ScriptCalls::pictureOf(const QString& what, VerbArgs& options) {
   if (sized) request.size = sizeOf(options);
   request.dpr = options.number("dpr");
   KV_TRY(waitUntilReady(request));
-  return m_window.views().picture(request);
+  return request;
 }
 
 Result<Json> ScriptCalls::viewScreenshot(VerbArgs& in) {
   static const std::vector<ArgInfo> kOptions = pictureOptions({});
   VerbArgs options(kOptions, optionsOf(in));
-  const QImage image = KV_TRY(pictureOf(QString::fromStdString(in.text("what")), options));
+  const PictureRequest request = KV_TRY(readyPicture(QString::fromStdString(in.text("what")), options));
   const QString path = QString::fromStdString(resolved(in.text("path"), true));
+  const PictureFile picture = KV_TRY(m_window.views().pictureFile(request, path));
   QDir().mkpath(QFileInfo(path).absolutePath());
-  KV_TRY(savePicture(path, image));
-  return Json{{"path", path.toStdString()}, {"width", image.width()}, {"height", image.height()}};
+  KV_TRY(savePicture(path, picture));
+  return Json{{"path", path.toStdString()}, {"width", picture.size.width()}, {"height", picture.size.height()}};
 }
 
 Result<Json> ScriptCalls::viewDump(VerbArgs& in) {
@@ -144,7 +145,8 @@ Result<Json> ScriptCalls::expectImage(VerbArgs& in) {
   rules.tolerance = static_cast<int>(options.integer("tolerance"));
   rules.share = options.number("share");
   rules.masks = masksOf(options);
-  QImage image = KV_TRY(pictureOf(QString::fromStdString(in.text("what")), options));
+  const PictureRequest request = KV_TRY(readyPicture(QString::fromStdString(in.text("what")), options));
+  QImage image = KV_TRY(m_window.views().picture(request));
   KV_TRY(cut(options, image, rules.masks));
   KV_TRY(expectPicture(expectation(in), image, rules));
   return Json();

@@ -156,18 +156,26 @@ Result<bool> WindowViews::readyFor(const PictureRequest& request) {
   return view->ready() && !m_context.busy();
 }
 
-Result<QImage> WindowViews::picture(const PictureRequest& request) {
+template <class Picture>
+Result<Picture> WindowViews::drawn(const PictureRequest& request,
+                                   const std::function<Result<Picture>(QWidget&)>& draw) {
   if (request.what == "window") {
     QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
-    QImage image((QSizeF(m_window.size()) * request.dpr).toSize(), QImage::Format_RGB32);
-    image.setDevicePixelRatio(request.dpr);
-    m_window.render(&image);
-    return image;
+    return draw(m_window);
   }
   InspectorView* view = KV_TRY(viewOf(request.what));
-  QImage image = view->picture(request.size.isEmpty() ? view->size() : request.size, request.dpr);
+  view->arrange(request.size.isEmpty() ? view->size() : request.size);
+  Result<Picture> picture = draw(*view);
   if (view->parentWidget() && view->parentWidget()->layout()) view->parentWidget()->layout()->invalidate();
-  return image;
+  return picture;
+}
+
+Result<QImage> WindowViews::picture(const PictureRequest& request) {
+  return drawn<QImage>(request, [&](QWidget& widget) { return pixelsOf(widget, request.dpr); });
+}
+
+Result<PictureFile> WindowViews::pictureFile(const PictureRequest& request, const QString& path) {
+  return drawn<PictureFile>(request, [&](QWidget& widget) { return kvlab::pictureFile(path, widget, request.dpr); });
 }
 
 Result<QString> WindowViews::dump(const QString& what) {

@@ -26,6 +26,7 @@ class WindowViews : public QObject, public ViewDesk {
   Status setOptions(const QString& id, const nlohmann::json& options) override;
   Result<bool> readyFor(const PictureRequest& request) override;
   Result<QImage> picture(const PictureRequest& request) override;
+  Result<PictureFile> pictureFile(const PictureRequest& request, const QString& path) override;
   Result<QString> dump(const QString& what) override;
   Status bringUp(const QString& id) override;
   Status mouse(const QString& id, const MouseAct& act) override;
@@ -50,6 +51,9 @@ class WindowViews : public QObject, public ViewDesk {
   void keyboardMoved();
 
  private:
+  /// Lays the window out, or gives a view its size, and draws it.
+  template <class Picture>
+  Result<Picture> drawn(const PictureRequest& request, const std::function<Result<Picture>(QWidget&)>& draw);
   void followKeyboard(const QWidget* now);
   Result<InspectorView*> viewOf(const QString& id) const;
   /// A view, or "window": the window.

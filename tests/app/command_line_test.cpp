@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The command line: every option of the contract, and refusals with their exit codes.
-#include "app/cli/command_line.h"
+#include "app/cli/ending.h"
 #include "app/cli/lists.h"
 #include "support/runner.h"
 
@@ -14,6 +14,10 @@ class CommandLineTest : public QObject {
   void windowIsTheDefault();
   void sessionOptionsMakeAManifest();
   void runTakesScriptOutAndArguments();
+  void everySubcommandGivesJson_data();
+  void everySubcommandGivesJson();
+  void refusalsGiveJson();
+  void endingsAreWritten();
   void refusals_data();
   void refusals();
   void manifestFiles();
@@ -53,6 +57,72 @@ void CommandLineTest::runTakesScriptOutAndArguments() {
   QCOMPARE(line->out, std::string("shots"));
   QCOMPARE(line->args, (QStringList{"--x", "2"}));
   QCOMPARE(line->manifest, (json{{"model", "demo"}}));
+}
+
+void CommandLineTest::everySubcommandGivesJson_data() {
+  QTest::addColumn<QStringList>("words");
+  for (const QString line : {"run a.js", "test a", "bench", "bench tick", "sweep a.json", "train gates --text a.txt",
+                             "perplexity --text a.txt", "clinic", "clinic a", "clinic --blind 3", "check", "check fork",
+                             "model get a", "model list", "model remove a", "replay a.kvcap", "info", "list views"})
+    QTest::newRow(qPrintable(line)) << line.split(' ');
+}
+
+void CommandLineTest::everySubcommandGivesJson() {
+  QFETCH(QStringList, words);
+  std::vector<std::string> given;
+  for (const QString& word : words) given.push_back(word.toStdString());
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = given;
+    all.insert(all.end(), more.begin(), more.end());
+    const auto line = parseCommandLine(all);
+    return line ? line->json.value_or("none") : line.error().text();
+  };
+  QCOMPARE(with({}), std::string("none"));
+  QCOMPARE(with({"--json"}), std::string());
+  QCOMPARE(with({"--json", "a b.json"}), std::string("a b.json"));
+  QCOMPARE(with({"--json=a.json"}), std::string("a.json"));
+  if (words.front() != "model") QCOMPARE(with({"--json", "--log", "info"}), std::string());
+  QVERIFY(parseCommandLine({"list", "--json", "views"})->printsJson());  // the required word is no FILE
+}
+
+/// A program that asked for JSON gets the error as JSON, wherever the command line went wrong.
+void CommandLineTest::refusalsGiveJson() {
+  using Words = std::vector<std::string>;
+  for (const auto& [words, wanted] : {std::pair<Words, std::string>{{"info", "--set", "frob=1"}, "none"},
+                                      {{"info", "--json", "--set", "frob=1"}, ""},
+                                      {{"info", "--set", "frob=1", "--json", "a.json"}, "a.json"},
+                                      {{"list", "frobs", "--json"}, ""},
+                                      {{"list", "views", "--json", "a.json", "--markdown"}, "a.json"},
+                                      {{"info", "--json", "--log", "loud"}, ""},
+                                      {{"frobnicate", "--json", "a.json"}, ""},
+                                      {{"gui", "--json"}, ""},
+                                      {{"gui", "--json=a.json"}, ""},
+                                      {{"gui", "--", "--json"}, "none"}}) {
+    QVERIFY(!parseCommandLine(words));
+    QCOMPARE(jsonAsked(words).value_or("none"), wanted);
+  }
+}
+
+void CommandLineTest::endingsAreWritten() {
+  const QTemporaryDir dir;
+  const std::string path = dir.filePath("a.json").toStdString();
+  const auto written = [&] {
+    QFile file(dir.filePath("a.json"));
+    return file.open(QIODevice::ReadOnly) ? json::parse(file.readAll().toStdString(), nullptr, false) : json();
+  };
+  QCOMPARE(finish(json{{"figure", 1}}, path), 0);
+  QCOMPARE(written(), (json{{"figure", 1}}));
+  const Error error("unreadable_file", "cannot read \xff", "it is not there", "check the path", "path", "\xff");
+  QCOMPARE(finish(error, path), 3);
+  QCOMPARE(written()["error"]["code"], json("unreadable_file"));
+  QCOMPARE(written()["error"]["value"], json("\xef\xbf\xbd"));  // bytes that are no UTF-8 do not end the program
+  QCOMPARE(finish(Ending(json{{"failed", 2}}, Exit::Failed, error), path), 1);
+  QCOMPARE(written()["failed"], json(2));
+  QCOMPARE(written()["error"]["remedy"], json("check the path"));
+  const std::string nowhere = dir.filePath("none/a.json").toStdString();
+  QCOMPARE(finish(json::array(), nowhere), 3);
+  QCOMPARE(finish(Error("usage", "a", "b", "c"), nowhere), 2);
+  QCOMPARE(finish({}, {}), 0);
 }
 
 void CommandLineTest::refusals_data() {

@@ -230,6 +230,10 @@ void MainWindowTest::picturesOfUnknownViewsAreRefused() {
   QCOMPARE(m_window->views().dump("nothing").error().code, std::string("unknown_view"));
   const json nowhere = {{"view", "map"}, {"path", "/nowhere/at/all.png"}};
   QCOMPARE(m_window->runCommand("screenshot", nowhere).error().code, std::string("io"));
+  const Error form = m_window->runCommand("screenshot", {{"view", "map"}, {"path", "map.jpeg"}}).error();
+  QCOMPARE(form.code, std::string("bad_argument"));
+  QVERIFY(form.remedy.find(".svg") != std::string::npos && form.remedy.find(".pdf") != std::string::npos);
+  QVERIFY(!QFile::exists("map.jpeg"));
   const Error typo = m_window->runCommand("stepp", json::object()).error();
   QVERIFY2(typo.why.find("the nearest") != std::string::npos && typo.why.find("step") != std::string::npos,
            typo.why.c_str());

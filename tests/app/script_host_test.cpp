@@ -73,6 +73,10 @@ class FakeWindow : public WindowPort, public ViewPort, public SweepPort {
     image.fill(painted);
     return image;
   }
+  Result<PictureFile> pictureFile(const PictureRequest& request, const QString&) override {
+    const QImage pixels = KV_TRY(picture(request));
+    return PictureFile{"picture", pixels.size()};
+  }
   Result<QString> dump(const QString&) override { return dumped; }
   Status bringUp(const QString& id) override { return showView(id); }
   Status mouse(const QString& id, const MouseAct& act) override {

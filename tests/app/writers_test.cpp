@@ -58,7 +58,8 @@ class WritersTest : public QObject {
   bool written(const QString& with, const QString& file) {
     const json args{{"path", file.toStdString()}};
     if (with == "saveCache hf") return verb("saveCache", {{"path", args["path"]}, {"form", "hf_tuple"}});
-    if (with == "view svg") return bool(m_window->docks().view("map")->savePicture(file));
+    if (with.startsWith("view "))
+      return bool(m_window->runCommand("screenshot", {{"view", "map"}, {"path", args["path"]}}));
     if (with == "writeText") return line("lab.writeText(\"" + file + "\", \"much more than nothing\")");
     if (with == "screenshot") return line("view.screenshot(\"map\", \"" + file + "\")");
     if (with == "save_session_script") return bool(m_window->runCommand(with, args));
@@ -84,7 +85,9 @@ class WritersTest : public QObject {
                                      {"saveCapture", "s.kvcap"},
                                      {"startCapture", "l.kvcap"},
                                      {"recordLifespans", "l.safetensors"},
+                                     {"view png", "m.png"},
                                      {"view svg", "m.svg"},
+                                     {"view pdf", "m.pdf"},
                                      {"writeText", "t.txt"},
                                      {"screenshot", "m.png"},
                                      {"save_session_script", "s.js"},
@@ -122,6 +125,19 @@ class WritersTest : public QObject {
     QVERIFY(!done);
     QCOMPARE(readAll(path(name)), QByteArray("old"));
     QCOMPARE(QDir(m_folder->path()).entryList(QDir::Files | QDir::Hidden), QStringList{name});
+  }
+
+  /// Of a view and of the window.
+  void pictureFilesHaveTheFormOfTheirSuffix() {
+    const auto saved = [&](const char* view, const QString& name) {
+      const json args{{"view", view}, {"path", path(name).toStdString()}};
+      return m_window->runCommand("screenshot", args) ? readAll(path(name)) : QByteArray();
+    };
+    for (const char* view : {"map", "window"}) {
+      QVERIFY(saved(view, "a.png").startsWith("\x89PNG"));
+      QVERIFY(saved(view, "a.svg").contains("</text>"));
+      QVERIFY(saved(view, "a.pdf").startsWith("%PDF"));
+    }
   }
 
   void devices() {

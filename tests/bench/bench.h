@@ -3,6 +3,7 @@
 // of benchRow(). Main thread; one at a time.
 #pragma once
 #include "app/cli/bench_rows.h"
+#include "core/api/error.h"
 
 namespace kvlab {
 

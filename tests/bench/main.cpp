@@ -39,7 +39,9 @@ Result<std::pair<Bench, std::string>> named(const std::string& name) {
   return Error("usage", "benchmark " + name, "no benchmark has that name", "name some of: " + known);
 }
 
-Exit run(const CommandLine& line) {
+Ending run(const CommandLine& line) {
+  const KeptOutput kept(line.printsJson());
+  KV_TRY(checkResources());
   BenchOptions options;
   options.resources = resourceRoot().toStdString();
   options.threads = line.manifest.value("threads", 0);
@@ -55,18 +57,15 @@ Exit run(const CommandLine& line) {
     for (const Bench& bench : kBenches) names.push_back(bench.name);
   nlohmann::json all = nlohmann::json::array();
   for (const std::string& name : names) {
-    const auto found = named(name);
-    if (!found) return refuse(found.error());
-    const auto& [bench, only] = *found;
+    const auto [bench, only] = KV_TRY(named(name));
     options.only = only;
     say(name);
     nlohmann::json rows = nlohmann::json::array();
-    if (const Status done = bench.run(options, rows); !done) return refuse(done.error());
+    KV_TRY(bench.run(options, rows));
     printBenchRows(rows);
     all.insert(all.end(), rows.begin(), rows.end());
   }
-  const Status written = saveBenchRows(line.jsonFile, all);
-  return written ? Exit::Ok : refuse(written.error());
+  return benchJson(all);
 }
 
 }  // namespace
@@ -75,9 +74,9 @@ int main(int argc, char** argv) {
   std::vector<std::string> words{"bench"};
   words.insert(words.end(), argv + 1, argv + argc);
   const auto line = parseCommandLine(words);
-  if (!line) return static_cast<int>(refuse(line.error()));
+  if (!line) return finish(line.error(), jsonAsked(words));
   if (line->verb != "bench") return std::cout << line->text, 0;
   useOffscreen();
   const QApplication application(argc, argv);
-  return static_cast<int>(checkResources() ? run(*line) : Exit::Refused);
+  return finish(run(*line), line->json);
 }

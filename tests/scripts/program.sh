@@ -118,6 +118,11 @@ check script-limit 1 'time limit' -- run "$(js loop 'for(;;){}')" --time-limit 0
 check script-options 0 '^f32$' -- run "$(js options 'const s = lab.open(); s.prompt("a"); log("f32")')" --dtype f32
 check picture 0 -- run "$(js picture 'view.screenshot("window", "deep/w.png")')" --out "$work/pictures"
 [[ -s $work/pictures/deep/w.png ]] || { echo "picture: no file"; failures=$((failures + 1)); }
+check figure 0 -- run "$(js figure 'const s = lab.open(); s.prompt("a red ball"); for (const form of ["svg", "pdf"]) view.screenshot("map", "m." + form)')" --out "$work/pictures"
+grep -q '<text.*>layer</text>' "$work/pictures/m.svg" && [[ $(head -c 4 "$work/pictures/m.pdf") == %PDF ]] ||
+  { echo "figure: no text, or no PDF"; failures=$((failures + 1)); }
+check figure-bad 1 'bad_argument|\.svg or \.pdf' -- run "$(js jpeg 'view.screenshot("map", "new/m.jpeg")')" --out "$work/pictures"
+[[ ! -e $work/pictures/new ]] || { echo "figure-bad: a folder was made"; failures=$((failures + 1)); }
 check picture-bad 1 'unknown_|no view' -- run "$(js bad 'view.screenshot("nothing", "w.png")')" --out "$work/pictures"
 # On a platform with invisible windows, replay prints a capture: a missing capture is an error, and the program ends.
 QT_QPA_PLATFORM=offscreen timeout 60 "$KVLAB" replay "$work/none.kvcap" --to 1 >"$work/out" 2>"$work/err" </dev/null

@@ -73,6 +73,10 @@ if(Python3_FOUND)
   add_test(NAME scripts/picture_tests
     COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> PYTHON=${Python3_EXECUTABLE} bash ${CMAKE_CURRENT_LIST_DIR}/picture_tests.sh)
   set_tests_properties(scripts/picture_tests PROPERTIES LABELS scripts TIMEOUT 300)
+  # One JSON value of every subcommand, and its exit codes.
+  add_test(NAME scripts/json_option
+    COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/json_option.py)
+  set_tests_properties(scripts/json_option PROPERTIES LABELS scripts TIMEOUT 300)
   # The page with the cases of the bug clinic matches the clinic.
   add_test(NAME scripts/clinic_page
     COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> bash ${CMAKE_CURRENT_LIST_DIR}/clinic_page.sh)
