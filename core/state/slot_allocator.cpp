@@ -38,7 +38,9 @@ void FreeSlots::take(std::int32_t count, std::vector<Slot>& out, Placing, Slot) 
   out.reserve(out.size() + at(count));
   m_used += count;
   for (; count > 0; --count) {
-    m_lowest = at(std::find(m_taken.begin() + std::ptrdiff_t(m_lowest), m_taken.end(), 0) - m_taken.begin());
+    const std::size_t rest = m_taken.size() - m_lowest;
+    const void* const next = rest ? std::memchr(&m_taken[m_lowest], 0, rest) : nullptr;
+    m_lowest = next ? at(static_cast<const std::uint8_t*>(next) - m_taken.data()) : m_taken.size();
     if (m_lowest == m_taken.size()) m_taken.push_back(0);
     out.emplace_back(static_cast<std::int32_t>(m_lowest));
     m_taken[m_lowest++] = 1;
