@@ -132,6 +132,7 @@ void NumberPlot::addPanel(PanelPart& part, int row, bool last) {
   part.rect->axis(QCPAxis::atBottom)->setTicker(whole);
   m_plot->plotLayout()->addElement(row, 0, part.rect);
   part.title = new QCPItemText(m_plot);
+  part.title->setLayer(QStringLiteral("legend"));  // above the fills of stacked steps
   part.title->setClipToAxisRect(false);
   part.title->position->setType(QCPItemPosition::ptAxisRectRatio);
   part.title->position->setAxisRect(part.rect);
