@@ -127,6 +127,19 @@ void readBands(ManifestKeys& keys, PolicySpec& spec) {
   keys.real("alpha", spec.alpha, 0, 1, "With head_budget adaptive: the share of the budget that every head keeps.");
 }
 
+/// Bands of a policy from outside where nothing else is said.
+constexpr const char* kBandsOfAdded = R"({"sinks":4,"window":32,"capacity":512})";
+
+/// The keys of a preset under the given ones.
+json over(json out, const json& given) {
+  if (given.contains("window") && given["window"] != 0 && out.contains("kernel") && out["observe"] == out["window"])
+    out["observe"] = given["window"];  // one number in the programs
+  if (std::any_of(std::begin(kTotals), std::end(kTotals), [&](const char* key) { return given.contains(key); }))
+    for (const char* key : kTotals) out.erase(key);
+  out.update(given);
+  return out;
+}
+
 /// The given keys, then those of the preset. A given budget, capacity or ratio replaces all three of the preset.
 Result<json> withPreset(const json& given) {
   const std::string name = given["name"].get<std::string>(), wanted = given.value("preset", std::string());
@@ -136,15 +149,12 @@ Result<json> withPreset(const json& given) {
     if (!all.empty()) all += ", ";
     all += preset.name;
     if (!wanted.empty() && wanted != preset.name) continue;
-    json out = json::parse(preset.keys);
-    if (given.contains("window") && given["window"] != 0 && out.contains("kernel") && out["observe"] == out["window"])
-      out["observe"] = given["window"];  // one number in the programs
-    if (std::any_of(std::begin(kTotals), std::end(kTotals), [&](const char* key) { return given.contains(key); }))
-      for (const char* key : kTotals) out.erase(key);
-    out.update(given);
+    json out = over(json::parse(preset.keys), given);
     out["preset"] = preset.name;
     return out;
   }
+  const PolicyName* policy = policyNamed(name);
+  if (wanted.empty() && policy && policy->added) return over(json::parse(kBandsOfAdded), given);
   if (wanted.empty()) return given;
   return refused("preset", wanted, wanted + " is not a preset of " + name,
                  all.empty() ? "leave preset out" : "its presets are " + all);

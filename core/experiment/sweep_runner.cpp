@@ -16,6 +16,7 @@
 #include "core/experiment/sweep_journal.h"
 #include "core/files/fingerprint.h"
 #include "core/model/files/strict_json.h"
+#include "core/policy/policy.h"
 #include "core/verbs/verbs.h"
 
 namespace kvlab {
@@ -155,6 +156,15 @@ class Sweep {
     return hashOf(content);
   }
 
+  /// Added policies that the specification names, by name: a sweep is not resumed with another rule.
+  json addedRules() const {
+    const std::string text = m_spec.given.dump();
+    json out = json::object();
+    for (const json& one : addedPolicies(0))
+      if (const std::string name = one["name"]; text.find(name) != std::string::npos) out[name] = one["revision"];
+    return out;
+  }
+
   Json headNow() {
     json ids = json::array(), prompts = json::array();
     for (SweepCell& cell : m_cells) {
@@ -163,14 +173,16 @@ class Sweep {
     }
     for (std::size_t i = 0; i < m_spec.prompts.size(); ++i)
       prompts.push_back(m_stories.at({i, m_spec.seeds.front()})->hash);
-    return Json{{"kvlab_sweep", kSweepSchema},
-                {"name", m_spec.name},
-                {"cells", m_cells.size()},
-                {"model", m_model},
-                {"numerics", m_numerics},
-                {"prompts", Json::parse(prompts.dump())},
-                {"spec", Json::parse(m_spec.given.dump())},
-                {"ids", hashOf(ids)}};
+    Json head{{"kvlab_sweep", kSweepSchema},
+              {"name", m_spec.name},
+              {"cells", m_cells.size()},
+              {"model", m_model},
+              {"numerics", m_numerics},
+              {"prompts", Json::parse(prompts.dump())},
+              {"spec", Json::parse(m_spec.given.dump())},
+              {"ids", hashOf(ids)}};
+    if (const json rules = addedRules(); !rules.empty()) head["policies"] = Json::parse(rules.dump());
+    return head;
   }
 
   Status openJournal() {

@@ -56,10 +56,13 @@ Error badDeclaration(const std::string& why) {
 }
 
 /// A policy that is known by its decisions alone.
-Policy withoutRule(const std::string& name, unsigned needs) {
+Policy withoutRule(const std::string& name, unsigned needs, bool observes) {
   Error absent("bad_policy", "the policy " + name + " was not asked", "its rule is not in this program",
                "add it as in the session that was recorded: kvlab.policy in Python", "name", name);
-  return {needs, [absent](const PolicySpec&, const LayerRows&) -> Result<std::vector<float>> { return absent; }};
+  Policy out{.needs = needs};
+  out.scores = [absent](const PolicySpec&, const LayerRows&) -> Result<std::vector<float>> { return absent; };
+  if (observes) out.observes = [absent](const PolicySpec&, const LayerRows&) -> Result<std::string> { return absent; };
+  return out;
 }
 
 }  // namespace
@@ -89,7 +92,12 @@ Status addPolicy(const std::string& name, const std::string& help, const json& o
   AddedRules& added = addedRules();
   const std::lock_guard lock(added.mutex);
   KV_TRY(addPolicyName(name, keysFor(policy.needs), help, options));
-  json told{{"name", name}, {"help", help}, {"needs", std::move(needs)}, {"options", options}};
+  json told{{"name", name},
+            {"help", help},
+            {"needs", std::move(needs)},
+            {"options", options},
+            {"observes", policy.observes != nullptr},
+            {"revision", policy.revision}};
   added.all.push_back({name, std::move(told), std::move(policy)});
   return ok();
 }
@@ -114,7 +122,8 @@ Status declarePolicies(const json& list) {
     const std::string name = memberOr(one, "name", std::string());
     if (policyNamed(name)) continue;
     const unsigned needs = KV_TRY(statisticsNamed(name, member(one, "needs")));
-    KV_TRY(addPolicy(name, memberOr(one, "help", std::string()), member(one, "options"), withoutRule(name, needs)));
+    KV_TRY(addPolicy(name, memberOr(one, "help", std::string()), member(one, "options"),
+                     withoutRule(name, needs, memberOr(one, "observes", false))));
   }
   return ok();
 }

@@ -73,7 +73,8 @@ struct Policy {
   Scores scores = {};
   /// What the policy remembers of a layer behind a pass, as bytes; asked in every tick. Null: nothing.
   Observes observes = {};
-  bool added = false;  // by addPolicy(): history and captures keep its decisions
+  bool added = false;         // by addPolicy(): history and captures keep its decisions
+  std::string revision = {};  // of an added rule: another text for another rule; empty = not known
 };
 
 /// Scores that are a list of LayerRows as it is.
@@ -91,7 +92,7 @@ Status knownPolicies(const std::vector<PolicySpec>& specs);
 /// called by engine threads. Errors: bad_policy. Any thread.
 Status addPolicy(const std::string& name, const std::string& help, const nlohmann::json& options, Policy policy);
 /// The added policies from the n-th on, in the order of their adding, as declarePolicies() reads them: a list of
-/// {name, help, needs, options}. Any thread.
+/// {name, help, needs, options, observes, revision}. Any thread.
 nlohmann::json addedPolicies(std::size_t from);
 std::size_t addedPolicyCount();
 /// Adds those of the list whose names nobody has added, without rules. Error: bad_policy.

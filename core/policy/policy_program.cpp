@@ -239,8 +239,9 @@ Result<std::vector<std::string>> addPolicyFile(const std::string& file) {
   for (const json& one : member(first->told, "policies")) {
     out.push_back(memberOr(one, "name", std::string()));
     const unsigned needs = KV_TRY(statisticsNamed(out.back(), member(one, "needs")));
-    KV_TRY(addPolicy(out.back(), memberOr(one, "help", std::string()), member(one, "options"),
-                     ruleOf(child, needs, memberOr(one, "observes", false))));
+    Policy rule = ruleOf(child, needs, memberOr(one, "observes", false));
+    rule.revision = memberOr(one, "revision", std::string());
+    KV_TRY(addPolicy(out.back(), memberOr(one, "help", std::string()), member(one, "options"), std::move(rule)));
   }
   if (!out.empty()) return out;
   return Error("bad_policy", "the policies of " + file + " were not added", "it has none",

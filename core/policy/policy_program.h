@@ -2,7 +2,8 @@
 // Policies in a Python file, for programs that are not Python's. A child, `python3 -m kvlab.policy_program FILE FD`,
 // has the file's policies and answers questions about them over a socket. A message is two lengths (u32 bytes of JSON,
 // u64 bytes of values, little-endian), the JSON and the values, which the JSON describes: "arrays": [[name, dtype,
-// shape], ..] in their order. The child begins with {"policies": [{name, help, needs, options, observes}]}, or
+// shape], ..] in their order. The child begins with {"policies": [{name, help, needs, options, revision, observes}]},
+// or
 // {"error": why}. A question is {"policy", "what": "score" or "observe", the numbers of LayerRows, arrays}, its answer
 // has the array "scores" or "memory", or {"error": why}.
 #pragma once

@@ -202,9 +202,9 @@ nb::tuple poolOf(const Shared& self, nb::handle where, std::int64_t layer) {
 
 /// None, or the error as a dict.
 nb::object addedPolicy(const std::string& name, const std::string& help, nb::handle needs, nb::handle options,
-                       nb::object score, nb::object observe) {
+                       const std::string& revision, nb::object score, nb::object observe) {
   const Status added =
-      addPythonPolicy(name, help, toJson(needs), toJson(options), {std::move(score), std::move(observe)});
+      addPythonPolicy(name, help, toJson(needs), toJson(options), revision, {std::move(score), std::move(observe)});
   return added ? nb::none() : toPython(added.error().toJson());
 }
 
@@ -272,5 +272,5 @@ NB_MODULE(_core, m) {
   m.def("list_text", &listText, nb::arg("name"), nb::arg("markdown"));
   m.def("info", &info, nb::arg("manifest"), nb::arg("resources"));
   m.def("add_policy", &addedPolicy, nb::arg("name"), nb::arg("help"), nb::arg("needs"), nb::arg("options"),
-        nb::arg("score"), nb::arg("observe").none());
+        nb::arg("revision"), nb::arg("score"), nb::arg("observe").none());
 }

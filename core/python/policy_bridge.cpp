@@ -93,8 +93,9 @@ Result<std::vector<float>> scoresFrom(const PolicySpec& spec, const LayerRows& r
 }  // namespace
 
 Status addPythonPolicy(const std::string& name, const std::string& help, const json& needs, const json& options,
-                       PolicyFunctions functions) {
+                       const std::string& revision, PolicyFunctions functions) {
   Policy policy;
+  policy.revision = revision;
   policy.needs = KV_TRY(statisticsNamed(name, needs));
   // A session may ask for good; the functions must not be freed by a thread without the GIL.
   auto* const kept = new PolicyFunctions(std::move(functions));

@@ -18,6 +18,6 @@ struct PolicyFunctions {
 
 /// Adds the policy. Errors: bad_policy. Holds the GIL.
 Status addPythonPolicy(const std::string& name, const std::string& help, const nlohmann::json& needs,
-                       const nlohmann::json& options, PolicyFunctions functions);
+                       const nlohmann::json& options, const std::string& revision, PolicyFunctions functions);
 
 }  // namespace kvlab::python

@@ -2,10 +2,13 @@
 """Policies in Python: rules, options, state, failures, captures without the rule, threads."""
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
+import time
 import unittest
 
 import numpy as np
@@ -130,6 +133,22 @@ class Sweeps(unittest.TestCase):
             self.assertEqual(done["kl_mean"][:2], done["kl_mean"][2:4])
             self.assertNotEqual(done["kl_mean"][:2], done["kl_mean"][4:])
 
+    def test_another_rule_is_another_sweep(self):
+        def add(power):
+            kvlab.policy(type("Powers", (), {"score": rules[power]}))
+
+        rules = {1: lambda self, rows: rows.age ** 1.0, 2: lambda self, rows: rows.age ** 2.0 + rows.layer}
+        with tempfile.TemporaryDirectory() as folder:
+            out = os.path.join(folder, "own")
+            add(1)
+            kvlab.sweep(self.spec("powers"), out=out)
+            self.assertEqual(kvlab.sweep(self.spec("powers"), out=out, resume=True).found, 2)
+            add(2)
+            with self.assertRaises(kvlab.Error) as caught:
+                kvlab.sweep(self.spec("powers"), out=out, resume=True)
+            self.assertEqual(caught.exception.code, "sweep_changed")
+            self.assertIn("policies", caught.exception.why)
+
     def test_a_cell_whose_rule_fails_has_its_error(self):
         @kvlab.policy
         class Breaks:
@@ -186,10 +205,6 @@ class Failures(unittest.TestCase):
             def score(self, rows):
                 return rows.keys[:, 0, 0]
 
-        class Stops:
-            def score(self, rows):
-                raise KeyboardInterrupt
-
         class Leaves:
             def score(self, rows):
                 raise SystemExit(3)
@@ -199,8 +214,42 @@ class Failures(unittest.TestCase):
         self.fails(Nothing, "")
         self.fails(Textual, "not bytes")
         self.fails(Lacks, "add 'keys' to the policy's needs")
-        self.fails(Stops, "KeyboardInterrupt")
         self.fails(Leaves, "SystemExit")
+
+    def test_ctrl_c_in_a_rule_is_ctrl_c(self):
+        @kvlab.policy
+        class Endless:
+            def score(self, rows):
+                while True:
+                    time.sleep(0.01)
+
+        with kvlab.open("demo", policy=f"endless:{BANDS}") as s:
+            before = s.state_hash
+            threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+            with self.assertRaises(KeyboardInterrupt):
+                s.prompt(STORY)
+            self.assertEqual(s.state_hash, before)
+            threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+            with self.assertRaises(KeyboardInterrupt):
+                kvlab.check_policy(Endless)
+
+    def test_a_failed_tick_raises(self):
+        @kvlab.policy
+        class Late:
+            def score(self, rows):
+                if rows.next_phase > 12:
+                    raise ValueError("late")
+                return rows.age
+
+        with kvlab.open("demo", policy=f"late:{BANDS}") as s:
+            s.prompt("Anna has")
+            tick = s.tick
+            for ticks in (s.step, s.run):
+                with self.assertRaises(kvlab.Error) as caught:
+                    ticks(200)
+                self.assertIn("ValueError: late", caught.exception.why)
+            self.assertGreater(s.tick, tick)
+            self.assertEqual([one["ok"] for one in caught.exception.reports][-1], False)
 
     def test_a_policy_cannot_ask_a_session(self):
         asked = []
@@ -228,6 +277,17 @@ class Failures(unittest.TestCase):
         self.assertIn("the program has a policy of that name", adds(name="h2o", score=score))
         self.assertIn("received", adds(needs=["recieved"], score=score))
         self.assertIn("budget", adds(options={"budget": 3}, score=score))
+        self.assertIn("options", adds(options=["a"], score=score))
+        with self.assertRaisesRegex(kvlab.Error, "not a class"):
+            kvlab.policy(score)
+        with self.assertRaises(kvlab.Error):
+            kvlab.check_policy("nobodys")
+
+    def test_rows_stay_where_no_bands_are_given(self):
+        for policy in ("heavy", "score:by=received/age"):
+            with kvlab.open("demo", policy=policy) as s:
+                s.prompt(STORY)
+                self.assertEqual(len(s.rows(0)), len(s))
 
 
 class Later(unittest.TestCase):
@@ -244,8 +304,10 @@ class Later(unittest.TestCase):
                 import kvlab
                 s = kvlab.open_capture({path!r})
                 print(s.state_hash)
-                error = s.step()[0]["error"]
-                print(error["code"], error["why"])
+                try:
+                    s.step()
+                except kvlab.Error as error:
+                    print(error.code, error.why, [one["ok"] for one in error.reports])
                 print(s.state_hash)
             """)
             done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=dict(os.environ))
@@ -253,6 +315,17 @@ class Later(unittest.TestCase):
             first, refused, last = done.stdout.splitlines()
             self.assertEqual((first, last), (expected, expected))
             self.assertIn("bad_policy its rule is not in this program", refused)
+
+    def test_without_the_rule_nothing_goes_on(self):
+        """What the policy would have remembered of the tick is not known."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "seen.kvcap")
+            with kvlab.open("demo", policy=f"seen:{BANDS}") as s:
+                s.prompt("Anna has")
+                s.save_capture(path)
+            script = f"import kvlab; s = kvlab.open_capture({path!r}); s.prompt(' a ball')"
+            done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=dict(os.environ))
+            self.assertIn("the policy seen was not asked", done.stderr)
 
     def test_adding_again_takes_the_new_rule(self):
         def add(sign):
@@ -280,6 +353,7 @@ class Program(unittest.TestCase):
 
     MODULE = """
         import kvlab
+        print("a policy may print")
 
         @kvlab.policy
         class Outside:

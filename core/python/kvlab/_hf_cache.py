@@ -17,6 +17,7 @@ import kvlab
 from ._hf_model import attentions_of, dtype_of, folder_of, same_weights
 
 ATTENTION = ("eager", "sdpa")  # implementations that take a mask of their own for each head
+REFUSED = ("activate_past_recording", "batch_repeat_interleave", "batch_select_indices", "crop", "reorder_cache")
 
 
 class _Rows:
@@ -33,7 +34,7 @@ class _Rows:
         self.places = np.concatenate([self.places, np.tile(places, (lists, 1))], axis=1)
 
     def keep(self, gone):
-        """Drops rows, gone: the ids that leave each list. The columns that stay, [lists, rows], as _padded gives them."""
+        """Drops rows, gone: the ids that leave each list. The columns that stay, [lists, rows], as _padded has them."""
         stay = [np.flatnonzero((own >= 0) & ~np.isin(own, left)) for own, left in zip(self.ledger, gone)]
         columns = _padded(stay, 0)
         hidden = _padded(stay, -1) < 0
@@ -93,7 +94,7 @@ class Kept:
         weakref.finalize(cache, self.close)
         cache.kvlab = self
         cache.get_seq_length, cache.get_mask_sizes, cache.reset = self._length, self._mask_sizes, self._reset
-        for name in ("activate_past_recording", "batch_repeat_interleave", "batch_select_indices", "crop", "reorder_cache"):
+        for name in REFUSED:
             setattr(cache, name, _refused(name))
         return cache
 
@@ -169,8 +170,8 @@ class Kept:
             raise
         ledger = self.session.ledger(live=True, begin=first, columns=["id"])["id"]
         if len(ledger) != len(ids):
-            raise ValueError(f"the session has {len(self.session)} tokens behind a pass that ends at {first + len(ids)}; "
-                             "leave out what changes its text, as culling and blocks of tokens do")
+            raise ValueError(f"the session has {len(self.session)} tokens behind a pass that ends at "
+                             f"{first + len(ids)}; leave out what changes its text, as culling and blocks of tokens do")
         self._tick, self._seen = self.session.tick, first + len(ids)
         if not self._rows:
             none = np.empty((self._lists, 0), np.int64)
@@ -194,10 +195,7 @@ class Kept:
         """The session's report of the same pass."""
         if len(ids) > 1 or not self._seen:
             return self.session.prompt_ids(ids)
-        report = self.session.step(tokens=ids)[0]
-        if not report["ok"]:
-            raise kvlab.Error(**report["error"])
-        return report
+        return self.session.step(tokens=ids)[0]
 
     def _trim(self, cache):
         """Takes back what a pass that failed has appended."""
@@ -257,8 +255,8 @@ def _of_layer(call, layer):
 
 def _refused(name):
     def refuse(*_, **__):
-        raise ValueError(f"a cache of kvlab.hf.cache has no {name}: rows that a policy has dropped do not come back, and it "
-                         "holds one sequence; generate without beams and without an assistant")
+        raise ValueError(f"a cache of kvlab.hf.cache has no {name}: rows that a policy has dropped do not come back, "
+                         "and it holds one sequence; generate without beams and without an assistant")
 
     return refuse
 
@@ -282,13 +280,14 @@ def cache(model, policy="full", format=None, folder=None, **manifest):
     """A DynamicCache for model.generate(past_key_values=...) or a loop of one's own, whose rows the policy of a session
     chooses: once when a pass of several tokens ends, as a prompt, and after each token.
 
-    policy: as kvlab.open takes it, "h2o:ratio=0.25". format: a type of stored rows, "int8", or {"k": ..., "v": ...}; the
-    model then attends to rows that were stored so. folder: where the model lies, or its name, if it was not loaded from
-    a folder. manifest: further keys of kvlab.open. The session is `cache.kvlab.session`; it makes every pass once more,
-    on its own back end, which is the price."""
+    policy: as kvlab.open takes it, "h2o:ratio=0.25". format: a type of stored rows, "int8", or {"k": ..., "v": ...};
+    the model then attends to rows that were stored so. folder: where the model lies, or its name, if it was not loaded
+    from a folder. manifest: further keys of kvlab.open. The session is `cache.kvlab.session`; it makes every pass once
+    more, on its own back end, which is the price."""
     used = getattr(model.config, "_attn_implementation", None)
     if used not in ATTENTION:
-        raise ValueError(f"attention {used!r} takes no mask for each layer; load the model with attn_implementation='sdpa'")
+        raise ValueError(f"attention {used!r} takes no mask for each layer; "
+                         "load the model with attn_implementation='sdpa'")
     if manifest.get("position", "context") != "context" or "wlod" in manifest:
         raise ValueError("the model's positions are those of the text; leave out position and wlod")
     from transformers import DynamicCache

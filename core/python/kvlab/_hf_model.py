@@ -16,14 +16,16 @@ def folder_of(model, folder):
     """What kvlab.open takes for the model: what the caller names, or the folder that it was loaded from."""
     found = folder or getattr(model.config, "_name_or_path", "")
     if not folder and (not found or not os.path.isdir(found)):
-        raise ValueError(f"the model lies in no folder ({found or 'its configuration names none'}); name it: folder=...")
+        found = found or "its configuration names none"
+        raise ValueError(f"the model lies in no folder ({found}); name it: folder=...")
     return os.fspath(found)
 
 
 def dtype_of(model):
     found = next(model.parameters()).dtype
     if found not in DTYPES:
-        raise ValueError(f"the model computes in {found}, the engine in {', '.join(DTYPES.values())}; load it with dtype=...")
+        raise ValueError(f"the model computes in {found}, the engine in {', '.join(DTYPES.values())}; "
+                         "load it with dtype=...")
     return DTYPES[found]
 
 
@@ -36,8 +38,8 @@ def attentions_of(model):
             found[module.layer_idx] = module  # a module comes before those inside it: the innermost one stays
     layers = model.config.get_text_config().num_hidden_layers
     if sorted(found) != list(range(layers)):
-        raise ValueError(f"{type(model).__name__} has {layers} layers and attention with a cache in {len(found)} of them; "
-                         "models with other layers cannot be followed")
+        raise ValueError(f"{type(model).__name__} has {layers} layers and attention with a cache in {len(found)} of "
+                         "them; models with other layers cannot be followed")
     return [found[layer] for layer in range(layers)]
 
 
@@ -48,14 +50,15 @@ def apart(theirs, ours):
 
 
 def same_weights(session, pairs):
-    """Refuses a session of another model. pairs: the model's keys or values of layer 0, which depend on tokens alone, and
-    the session's, [KV heads, rows, head_dim] or [rows, head_dim]."""
+    """Refuses a session of another model. pairs: the model's keys or values of layer 0, which depend on tokens alone,
+    and the session's, [KV heads, rows, head_dim] or [rows, head_dim]."""
     _, said = session.pool(0)
     stored = {name: UNITS[dtype] for dtype, name in DTYPES.items()}
     for theirs, ours in pairs:
         bound = max(UNITS[theirs.dtype], *(stored.get(said[part], LOSSY) for part in "kv"))
         fits = theirs.shape == ours.shape
-        worst = apart(theirs.flatten(0, -2).cpu().float(), ours.flatten(0, -2).cpu().float()).max().item() if fits else 2.0
+        rows = [one.flatten(0, -2).cpu().float() for one in (theirs, ours)]
+        worst = apart(*rows).max().item() if fits else 2.0
         if not worst <= bound:
-            raise ValueError(f"rows of layer 0 differ by {worst:.3g} from those of the session: it has another model than "
-                             "transformers; give both the same weights (folder=... names the session's)")
+            raise ValueError(f"rows of layer 0 differ by {worst:.3g} from those of the session: it has another model "
+                             "than transformers; give both the same weights (folder=... names the session's)")

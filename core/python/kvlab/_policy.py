@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Eviction policies of one's own."""
+import hashlib
 import inspect
 import os
 import re
@@ -10,7 +11,7 @@ import typing
 import numpy as np
 
 from . import _core
-from ._errors import Error, checked
+from ._errors import Error, checked, interrupts
 
 #: The statistics that `needs` may name, each an attribute of Rows.
 STATISTICS = {
@@ -24,6 +25,9 @@ STATISTICS = {
     "queries": "query_mean [heads, head_dim] and query_covariance [heads, head_dim, head_dim] before rotation",
     "future": "[lists, rows] attention by queries to come, from a recorded run",
 }
+
+
+_PACKAGE = os.path.dirname(__file__) + os.sep
 
 
 class Rows:
@@ -65,8 +69,10 @@ def _guarded(function):
     def call(given):
         try:
             return function(given), None
-        except BaseException as error:  # KeyboardInterrupt, too: the engine ends the tick
-            frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename != __file__]
+        except BaseException as error:  # KeyboardInterrupt, too: the engine ends the tick, and the call raises it
+            if isinstance(error, KeyboardInterrupt):
+                interrupts.append(error)
+            frames = [one for one in traceback.extract_tb(error.__traceback__) if not one.filename.startswith(_PACKAGE)]
             place = f" ({frames[-1].filename}, line {frames[-1].lineno}: {frames[-1].line})" if frames else ""
             return None, f"{type(error).__name__}: {error}{place}"
 
@@ -83,12 +89,23 @@ class _Added(typing.NamedTuple):
 ADDED: dict[str, _Added] = {}
 
 
+def _revision(cls):
+    """A digest of the class's text, so that a sweep is not resumed with another rule."""
+    try:
+        text = inspect.getsource(cls)
+    except (OSError, TypeError):  # typed at a prompt
+        codes = [one.__code__ for one in vars(cls).values() if inspect.isfunction(one)]
+        plain = (bool, bytes, float, int, str, type(None))  # others have addresses in their text
+        text = repr([(one.co_code, [value for value in one.co_consts if isinstance(value, plain)]) for one in codes])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
 def _takes_state(method):
     return len(inspect.signature(method).parameters) > 1
 
 
 def policy(cls):
-    """Adds a policy: a class whose name, in small letters, is the policy's, as in open(policy="mine:ratio=0.25").
+    """Adds a policy: a class. Its name in snake_case is the policy's: MyRule is open(policy="my_rule:ratio=0.25").
 
         @kvlab.policy
         class Mine:
@@ -100,7 +117,8 @@ def policy(cls):
 
     score(rows) or score(rows, state) gives [rows] or [kv_heads, rows]; the rows with the lowest scores leave, and nan is
     lowest. rows is a kvlab.Rows of one layer. Bands, budgets, pins and heads are as with every policy.
-    needs: names of statistics: received, observed, newest, keys, values, brightness, gates, queries, future.
+    needs: names of statistics, each then an attribute of rows:
+{statistics}
     options: settings with their defaults, as {"alpha": 0.5}: "mine:ratio=0.25,alpha=0.7" sets one, rows.options has it.
     name: where the policy shall have another name than the class.
     observe(rows, state) gives bytes, the state that the policy keeps of a layer behind each pass; init(layer) gives it
@@ -111,11 +129,17 @@ def policy(cls):
     replaying its capture, repeats the decisions and asks nobody. An exception in the class fails the call that made the
     tick (kvlab.Error, bad_policy, with the line), and the session is as it was.
     """
-    own = cls()
+    if not inspect.isclass(cls):
+        raise Error("bad_policy", "a policy was not added", f"{cls!r} is not a class", "put @kvlab.policy before a class")
+    own, needs, options = cls(), getattr(cls, "needs", []), getattr(cls, "options", {})
+    needs = [needs] if isinstance(needs, str) else list(needs)
     name = getattr(cls, "name", None) or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
     if not callable(getattr(own, "score", None)):
         raise Error("bad_policy", f"the policy {name} was not added", "it has no method score",
                     "define score(self, rows)", field="score")
+    if not isinstance(options, dict):
+        raise Error("bad_policy", f"the policy {name} was not added", f"its options are {options!r}",
+                    'write a dict of defaults, as {"alpha": 0.5}', field="options")
     with_state = _takes_state(own.score)
 
     def start(rows):
@@ -139,12 +163,18 @@ def policy(cls):
         return bytes(state)
 
     help = inspect.cleandoc(cls.__doc__ or "a policy in Python").splitlines()[0]
-    told = {"name": name, "help": help, "needs": list(getattr(cls, "needs", [])), "options": dict(getattr(cls, "options", {}))}
+    told = {"name": name, "help": help, "needs": needs, "options": options,
+            "revision": _revision(cls)}
     made = _Added({**told, "observes": hasattr(own, "observe")}, _guarded(score),
                   _guarded(observe) if hasattr(own, "observe") else None)
     checked((None, _core.add_policy(**told, score=made.score, observe=made.observe)))
     ADDED[name] = made
+    cls.policy_name = name
     return cls
+
+
+policy.__doc__ = policy.__doc__.replace(
+    "{statistics}", "\n".join(f"        {name:11} {meaning}" for name, meaning in STATISTICS.items()))
 
 
 _TEXT = ("Anna has a red ball . Tom has a lamp . The lamp is in the box . Tom goes to the garden . Anna takes the ball . "
@@ -154,7 +184,8 @@ _LAYOUTS = ("indirection", "contiguous_splice", "batch_splice", "boolean_gather"
 
 
 def check_policy(name, model="demo", **options):
-    """Runs a policy through what every policy must hold, in short sessions of a model. options are the policy's.
+    """Runs a policy, by its name or class, through what every policy must hold, in short sessions of a model. options
+    are the policy's.
     Returns a list of {"check", "ok", "why"}, where why says what went wrong.
 
     layouts     each layer has as many rows as its bands, and full checks find nothing, in every layout
@@ -164,6 +195,9 @@ def check_policy(name, model="demo", **options):
     captures    a capture replays to the same state
     """
     from . import open as open_session, open_capture
+
+    name = getattr(name, "policy_name", name)
+    open_session(model, policy={"name": name, **_BANDS, **options}).close()  # refuses what is no policy
 
     def opened(layout="indirection"):
         s = open_session(model, policy={"name": name, **_BANDS, **options}, layout=layout)

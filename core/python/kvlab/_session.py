@@ -15,6 +15,17 @@ _TABLES = {one["id"]: one for one in LISTS["tables"]}
 _SHAPING = ("columns", "where", "begin", "limit")  # arguments that every table takes
 
 
+def _raised(reply):
+    """The reply of a verb; raises the error that its last tick ended with."""
+    reports = reply.get("ticks", [reply]) if isinstance(reply, dict) else reply
+    last = reports[-1] if isinstance(reports, list) and reports else None
+    if isinstance(last, dict) and last.get("ok") is False and isinstance(last.get("error"), dict):
+        error = Error(**last["error"])
+        error.reports = reports
+        raise error
+    return reply
+
+
 class _Asker:
     """What has a handle of the engine, and sends its questions there."""
 
@@ -23,7 +34,7 @@ class _Asker:
 
     def _ask(self, verb, args):
         with progress(verb) as told:
-            return checked(self._handle.call(verb, args, told))
+            return _raised(checked(self._handle.call(verb, args, told)))
 
     def _arrow(self, args):
         with progress("table") as told:

@@ -106,7 +106,8 @@ def _prints(layers, count):
         return [_prints([layer], count)[0] for layer in layers]
     count, out = min(count, layers[0].keys.shape[-2]), 0
     for name in ("keys", "values"):
-        part = torch.stack([getattr(layer, name)[0, :, -count:] if count else getattr(layer, name)[0, :, :0] for layer in layers])
+        first = layers[0].keys.shape[-2] - count
+        part = torch.stack([getattr(layer, name)[0, :, first:] for layer in layers])
         _, heads, _, width = part.shape
         weigh = torch.arange(1, heads * width + 1, device=part.device).view(heads, 1, width) * 0x9E3779B1
         bits = part.view({8: torch.int64, 4: torch.int32, 2: torch.int16}[part.element_size()]).long()
@@ -180,8 +181,8 @@ class _Record:
 
 
 class Watch:
-    """What the caches of a model hold, row by row, since watch() was called; close() ends it. Answers are about the cache
-    of the last forward pass, unless another is given."""
+    """What the caches of a model hold, row by row, since watch() was called; close() ends it. Answers are about the
+    cache of the last forward pass, unless another is given."""
 
     def __init__(self, model):
         self.model, self._cache, self._records = model, None, weakref.WeakKeyDictionary()

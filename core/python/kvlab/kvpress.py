@@ -68,8 +68,8 @@ def _stored(session, layers, length, model):
         parts = [session.rows_array(layer * own + part, rotated=True) for part in range(own)]
         held = min(len(k) for k, _ in parts)
         if held != length:
-            raise ValueError(f"layer {layer} holds {held} of {length} rows; a press decides at the end of a prompt: open the "
-                             "session without a policy, and run the press before anything is evicted")
+            raise ValueError(f"layer {layer} holds {held} of {length} rows; a press decides at the end of a prompt: "
+                             "open the session without a policy, and run the press before anything is evicted")
         out.append([torch.cat([torch.from_numpy(pair[which]) for pair in parts], 1).transpose(0, 1)[None]
                     .to(model.device, model.dtype) for which in (0, 1)])
     return out
@@ -89,11 +89,11 @@ def _pressed(press, session, model, layers, ids, stored):
         filled.add(layer)
         held, ours = cache.layers[layer], stored[layer]
         if layer == 0:
-            same_weights(session, [(theirs[0], own[0].float().cpu()) for theirs, own in zip((held.keys, held.values), ours)])
+            same_weights(session, [(theirs[0], own[0]) for theirs, own in zip((held.keys, held.values), ours)])
         held.keys, held.values = (part.clone() for part in ours)
         return held.keys, held.values
 
-    def with_positions(module, args, kwargs):  # attention modules had them before transformers 5.3; presses ask for them
+    def with_positions(module, args, kwargs):  # presses ask for them; modules had them before transformers 5.3
         first = cache.get_seq_length(module.layer_idx)
         queries = (args[0] if args else kwargs["hidden_states"]).shape[1]
         return args, {**kwargs, "cache_position": torch.arange(first, first + queries, device=model.device)}
@@ -122,8 +122,8 @@ def _kept(module, before, held):
         rows = []
         for content in _contents(held.keys[0, head], held.values[0, head]):
             if not places.get(content):
-                raise ValueError(f"layer {module.layer_idx}: the press has changed a row; a session takes from a press which "
-                                 "rows stay, not what stands in them")
+                raise ValueError(f"layer {module.layer_idx}: the press has changed a row; a session takes from a press "
+                                 "which rows stay, not what stands in them")
             rows.append(places[content].pop(0))
         if hidden is not None:
             marked = set(hidden[2][hidden[1] == head].tolist())
@@ -141,9 +141,11 @@ def _evictions(session, kept):
     by_head, out = "kvHead" in session.policies()["layers"][0], []
     for layer, heads in enumerate(kept):
         if not by_head and any(rows != heads[0] for rows in heads):
-            raise ValueError(f"the press keeps rows of layer {layer} by KV head; open the session with residency='kv_head'")
+            raise ValueError(f"the press keeps rows of layer {layer} by KV head; open the session with "
+                             "residency='kv_head'")
         for head, rows in enumerate(heads if by_head else heads[:1]):
             gone = [id for row, id in enumerate(ledger) if row not in rows]
             if gone:
-                out.append({"action": "evict", "layer": layer, "ledger": gone, **({"kv_head": head} if by_head else {})})
+                place = {"layer": layer, "kv_head": head} if by_head else {"layer": layer}
+                out.append({"action": "evict", "ledger": gone, **place})
     return out

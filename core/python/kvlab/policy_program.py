@@ -2,8 +2,10 @@
 """Answers the program's questions about the policies of a file: python3 -m kvlab.policy_program FILE DESCRIPTOR.
 
 core/policy/policy_program.h has the messages."""
+import ctypes
 import json
 import math
+import os
 import runpy
 import signal
 import socket
@@ -13,6 +15,8 @@ import sys
 import numpy as np
 
 from ._policy import ADDED
+
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 def _read(stream, size):
@@ -43,7 +47,9 @@ def _question(stream):
 
 
 def main(file, descriptor):
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the program, which ends this one
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the program
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # and this one ends with it, inside a policy, too
+    os.dup2(2, 1)  # what a policy prints is no part of the program's output
     stream = socket.socket(fileno=int(descriptor))
     try:
         runpy.run_path(file, run_name="policies")
