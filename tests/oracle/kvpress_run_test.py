@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""kvlab.kvpress.run: presses of kvpress on a session's rows, with the newest transformers as with those that kvpress asks for.
+"""kvlab.kvpress.run: presses of kvpress on a session's rows, with the newest transformers as with those it asks for.
 
     python kvpress_run_test.py         the rows that kvpress itself keeps (kept_rows/) on fixtures and the demo model
     python kvpress_run_test.py real    eighteen presses on Gemma 3 270M (real_model_test.py), 600 tokens
@@ -16,7 +16,8 @@ import unittest
 
 missing = [name for name in ("kvpress", "torch", "transformers", "kvlab") if importlib.util.find_spec(name) is None]
 if missing:
-    print(f"skipped: needs {' and '.join(missing)} (pip install --no-deps kvpress==0.5.5; cachetools, datasets, fire, requests)")
+    print(f"skipped: needs {' and '.join(missing)} (pip install --no-deps kvpress==0.5.5; "
+          "cachetools, datasets, fire, requests)")
     sys.exit(77)
 
 import torch  # noqa: E402
@@ -69,7 +70,8 @@ class Rows(unittest.TestCase):
             bad, ties, lists = differences(one, kept)
             self.assertEqual(bad, [])
             counts.update(lists=lists, ties=ties)
-        print(f"transformers {transformers.__version__}: {counts['lists']} lists as kvpress keeps them, {counts['ties']} up to ties")
+        print(f"transformers {transformers.__version__}: {counts['lists']} lists as kvpress keeps them, "
+              f"{counts['ties']} up to ties")
         self.assertGreater(counts["lists"], 400)
 
     def test_presses_whose_rule_kvlab_does_not_have(self):
@@ -82,7 +84,8 @@ class Rows(unittest.TestCase):
         """A press sees int8 rows where the session stores such: it keeps what the session's own policy keeps."""
         ids = prompt(60, 3, 90)
         kv = {"k": "int8", "v": "int8"}
-        with prompted("qwen3_f32", ids, kv=kv) as session, prompted("qwen3_f32", ids, kv=kv, policy="knorm:ratio=0.5") as own:
+        with (prompted("qwen3_f32", ids, kv=kv) as session,
+              prompted("qwen3_f32", ids, kv=kv, policy="knorm:ratio=0.5") as own):
             self.kept(session, KnormPress(0.5), model_for("qwen3_f32", False))
             for layer in range(2):
                 for head in range(2):
@@ -187,8 +190,8 @@ class Real(unittest.TestCase):
                 self.assertFalse([one for one in session.invariants() if not one["ok"]], name)
                 lengths = [len(rows) for heads in kept for rows in heads]
                 tokens = [one["token"] for one in session.step(8)]
-                print(f"{name}: {sum(lengths) / len(lengths) / 600:.1%} of the rows stay, {min(lengths)} to {max(lengths)} a head, "
-                      f"in {seconds:.1f} s; then {session.detokenise(tokens)!r}")
+                print(f"{name}: {sum(lengths) / len(lengths) / 600:.1%} of the rows stay, {min(lengths)} to "
+                      f"{max(lengths)} a head, in {seconds:.1f} s; then {session.detokenise(tokens)!r}")
                 self.assertLess(sum(lengths), 600 * len(lengths))
                 session.goto(whole)
 

@@ -4,8 +4,8 @@
     python press_rows.py           write kept_rows/press_rows.json and the manifest (transformers below 5.3)
     python press_rows.py --check   ask kvpress again
 
-press_rows.json: [{model, ids, press, kept}]: a folder of models/ or "demo"; press is a name of PRESSES; kept has a text of
-ranges ("0-3,9") for each layer and KV head.
+press_rows.json: [{model, ids, press, kept}]: a folder of models/ or "demo"; press is a name of PRESSES; kept has a text
+of ranges ("0-3,9") for each layer and KV head.
 """
 import json
 import random
@@ -13,10 +13,10 @@ import sys
 
 import torch
 import transformers
-from kvpress import (AdaKVPress, BlockPress, CapPress, ChunkKVPress, ChunkPress, CompactorPress, ComposedPress, CriticalAdaKVPress,
-                     CriticalKVPress, CURPress, DMSPress, EntropyGatedChunkKVPress, ExpectedAttentionPress, KeyDiffPress,
-                     KnormPress, KVComposePress, LagKVPress, LeverageScorePress, NonCausalAttnPress, PerLayerCompressionPress,
-                     SimLayerKVPress, SnapKVPress)
+from kvpress import (AdaKVPress, BlockPress, CapPress, ChunkKVPress, ChunkPress, CompactorPress, ComposedPress,
+                     CriticalAdaKVPress, CriticalKVPress, CURPress, DMSPress, EntropyGatedChunkKVPress,
+                     ExpectedAttentionPress, KeyDiffPress, KnormPress, KVComposePress, LagKVPress, LeverageScorePress,
+                     NonCausalAttnPress, PerLayerCompressionPress, SimLayerKVPress, SnapKVPress)
 
 import manifest
 from kvpress_rows import OUT, folder_of, model_of, ranges
@@ -83,13 +83,15 @@ def committed():
             model = model_of(str(folder_of(name)), "eager" if eager(press) else "sdpa")
             ids = random.Random(number).sample(range(3, model.config.vocab_size), 60)  # two of a token would tie
             kept = left(model, ids, drawn(press))
-            yield {"model": name, "ids": ids, "press": press, "kept": [[ranges(rows) for rows in heads] for heads in kept]}
+            kept = [[ranges(rows) for rows in heads] for heads in kept]
+            yield {"model": name, "ids": ids, "press": press, "kept": kept}
 
 
 def main():
     found = list(committed())
     if "--check" not in sys.argv:
-        (OUT / "press_rows.json").write_text("[\n" + ",\n".join(json.dumps(one, separators=(",", ":")) for one in found) + "\n]\n")
+        lines = ",\n".join(json.dumps(one, separators=(",", ":")) for one in found)
+        (OUT / "press_rows.json").write_text(f"[\n{lines}\n]\n")
         from importlib.metadata import version
         manifest.write(OUT, {name: version(name) for name in ("kvpress", "torch", "transformers")})
         return 0
