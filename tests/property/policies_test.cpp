@@ -14,7 +14,7 @@ using namespace kvlab;
 
 namespace {
 
-constexpr int kSinks = 2, kWindow = 5, kPrompt = 60;
+constexpr int kSinks = 2, kWindow = 5, kPromptTokens = 60;
 
 /// Gates with random weights for the model of these tests.
 json bounded(std::string_view policy, const json& more) {
@@ -87,7 +87,7 @@ class PoliciesTest : public QObject {
     QFETCH(QString, policy);
     const json manifest = bounded(policy.toStdString(), {{"capacity", 20}, {"allocator", "uniform"}});
     SessionFixture s(manifest), again(manifest);
-    for (const SessionFixture* one : {&s, &again}) one->prompt(kPrompt);
+    for (const SessionFixture* one : {&s, &again}) one->prompt(kPromptTokens);
     checkBudget(s, 20);
     for (int tick = 0; tick < 12; ++tick) {
       for (const SessionFixture* one : {&s, &again}) one->must("step");
@@ -107,7 +107,7 @@ class PoliciesTest : public QObject {
       if (parts > 1 && layer["kvHead"] != parts - 1) continue;
       QCOMPARE(requested, 20 * parts);
       QCOMPARE(rows, 20 * parts);
-      QCOMPARE(evicted, (kPrompt + 12 - 20) * parts);
+      QCOMPARE(evicted, (kPromptTokens + 12 - 20) * parts);
       requested = rows = evicted = 0;
     }
   }
@@ -116,10 +116,10 @@ class PoliciesTest : public QObject {
   void ratioIsOfThePrompt() {
     QFETCH(QString, policy);
     SessionFixture s(bounded(policy.toStdString(), {{"ratio", 0.25}, {"allocator", "uniform"}}));
-    s.prompt(kPrompt);
-    checkBudget(s, kPrompt / 4);
+    s.prompt(kPromptTokens);
+    checkBudget(s, kPromptTokens / 4);
     s.must("step", {{"n", 3}});
-    checkBudget(s, kPrompt / 4);
+    checkBudget(s, kPromptTokens / 4);
   }
 
   void enoughRoomIsFull_data() { names(); }
@@ -127,7 +127,7 @@ class PoliciesTest : public QObject {
     QFETCH(QString, policy);
     SessionFixture full, s(bounded(policy.toStdString(), {{"capacity", 100}}));
     for (const SessionFixture* one : {&full, &s}) {
-      one->prompt(kPrompt);
+      one->prompt(kPromptTokens);
       one->must("step", {{"n", 10}});
     }
     QCOMPARE(s.tokens(), full.tokens());
@@ -140,10 +140,10 @@ class PoliciesTest : public QObject {
     QFETCH(QString, policy);
     const json manifest = bounded(policy.toStdString(), {{"capacity", 20}, {"allocator", "uniform"}});
     SessionFixture whole(manifest), parts(manifest);
-    const std::vector<int> ids = SessionFixture::ids(kPrompt);
+    const std::vector<int> ids = SessionFixture::ids(kPromptTokens);
     whole.must("promptIds", {{"ids", ids}});
-    for (int from = 0; from < kPrompt; from += 17) {
-      const int to = std::min(kPrompt, from + 17);
+    for (int from = 0; from < kPromptTokens; from += 17) {
+      const int to = std::min(kPromptTokens, from + 17);
       parts.must("prefill", {{"ids", std::vector<int>(ids.begin() + from, ids.begin() + to)}, {"last", false}});
       QCOMPARE(residents(parts, CacheLayer(0)).size(), static_cast<std::size_t>(to));
       QVERIFY(parts.must("policies")["prefilling"].get<bool>());
@@ -202,17 +202,17 @@ class PoliciesTest : public QObject {
       for (int h = 0; h < heads; ++h) sum += s->state().gateScores[at(layer)][static_cast<std::size_t>(id * heads + h)];
       return sum;
     };
-    s.prompt(kPrompt);
+    s.prompt(kPromptTokens);
     std::vector<std::vector<int>> kept(s->state().layers().size());  // by the model of this test
     for (const CacheLayer layer : s->state().layers()) {
       std::vector<int> rest;
-      for (int id = kSinks; id < kPrompt - kWindow; ++id) rest.push_back(id);
+      for (int id = kSinks; id < kPromptTokens - kWindow; ++id) rest.push_back(id);
       std::stable_sort(rest.begin(), rest.end(), [&](int a, int b) { return score(layer, a) > score(layer, b); });
       rest.resize(kBudget);
       kept[at(layer)] = rest;
     }
     for (int tick = 0; tick < 30; ++tick) {
-      const int next = kPrompt + tick, leaves = next - kWindow;
+      const int next = kPromptTokens + tick, leaves = next - kWindow;
       s.must("step", {{"tokens", {9 + tick}}});
       for (const CacheLayer layer : s->state().layers()) {
         std::vector<int>& own = kept[at(layer)];
@@ -239,7 +239,7 @@ class PoliciesTest : public QObject {
       json manifest = bounded("smartkv", more.is_null() ? json::object() : more);
       if (*residency) manifest["residency"] = residency;
       auto s = std::make_unique<SessionFixture>(manifest);
-      s->prompt(kPrompt);
+      s->prompt(kPromptTokens);
       return s;
     };
     const json some{{"budget", 13}};
@@ -258,13 +258,13 @@ class PoliciesTest : public QObject {
     const QTemporaryDir folder;
     const std::string file = folder.filePath("run.safetensors").toStdString();
     SessionFixture full;
-    full.prompt(kPrompt);
+    full.prompt(kPromptTokens);
     full.must("step", {{"n", 20}});
     full.must("recordLifespans", {{"path", file}});
     const Result<Lifespans> record = Lifespans::load(file);
     QVERIFY(record);
     SessionFixture s(bounded("oracle", {{"capacity", kKept + kSinks + kWindow}, {"record", file}}));
-    s.prompt(kPrompt);
+    s.prompt(kPromptTokens);
     for (const CacheLayer layer : s->state().layers()) {
       const std::vector<float>& mass = record->layers[at(layer)].mass;
       const auto future = [&](int row) {
@@ -274,11 +274,11 @@ class PoliciesTest : public QObject {
         return sum;
       };
       std::vector<int> rows;
-      for (int i = kSinks; i < kPrompt - kWindow; ++i) rows.push_back(i);
+      for (int i = kSinks; i < kPromptTokens - kWindow; ++i) rows.push_back(i);
       std::stable_sort(rows.begin(), rows.end(), [&](int a, int b) { return future(a) > future(b); });
       rows.resize(kKept);
       for (int i = 0; i < kSinks; ++i) rows.push_back(i);
-      for (int i = 1; i <= kWindow; ++i) rows.push_back(kPrompt - i);
+      for (int i = 1; i <= kWindow; ++i) rows.push_back(kPromptTokens - i);
       std::sort(rows.begin(), rows.end());
       QCOMPARE(residents(s, layer), rows);
     }
@@ -300,7 +300,7 @@ class PoliciesTest : public QObject {
 
   void aTickEndsAPromptInParts() {
     SessionFixture s(bounded("streaming_llm", {{"capacity", 20}}));
-    s.must("prefill", {{"ids", SessionFixture::ids(kPrompt)}, {"last", false}});
+    s.must("prefill", {{"ids", SessionFixture::ids(kPromptTokens)}, {"last", false}});
     s.must("step");
     checkBudget(s, 20);
   }
@@ -334,7 +334,7 @@ class PoliciesTest : public QObject {
   /// After the prompt the pools shrink to the rows that the policy keeps, and nothing else changes.
   void poolsShrink() {
     SessionFixture s(bounded("streaming_llm", {{"capacity", 20}})), same(bounded("streaming_llm", {{"capacity", 20}}));
-    for (const SessionFixture* one : {&s, &same}) one->prompt(kPrompt);
+    for (const SessionFixture* one : {&s, &same}) one->prompt(kPromptTokens);
     const json before = s.must("bytes");
     const std::string rows = s.rows();
     QVERIFY(!s.verb("settings", {{"capacity", 19}}));
@@ -376,7 +376,7 @@ class PoliciesTest : public QObject {
     const std::int64_t whole = allocated();
     std::vector<std::string> hashes{s.hash()};
     for (unsigned turn = 0; turn < 3; ++turn) {
-      for (const SessionFixture* one : {&steady, &s}) one->prompt(kPrompt + 100 * static_cast<int>(turn), turn);
+      for (const SessionFixture* one : {&steady, &s}) one->prompt(kPromptTokens + 100 * static_cast<int>(turn), turn);
       QVERIFY2(4 * allocated() < whole * static_cast<int>(turn + 1), qPrintable(QString::number(allocated())));
       QCOMPARE(s.hash(), steady.hash());
       hashes.push_back(s.hash());
@@ -412,7 +412,7 @@ class PoliciesTest : public QObject {
     json manifest = bounded("smartkv", {{"ratio", 0.25}});
     manifest["staging"] = 16;
     SessionFixture s(manifest);
-    s.prompt(kPrompt);
+    s.prompt(kPromptTokens);
     for (const CacheLayer layer : s->state().layers())
       QCOMPARE(*s->store().slots(layer).end(), static_cast<int>(s->state().map(layer).resident()));
     s.must("step", {{"n", 2}});
@@ -443,7 +443,7 @@ class PoliciesTest : public QObject {
     SessionFixture plain(manifest);
     manifest["layout"] = layout.toStdString();
     SessionFixture s(manifest);
-    for (const SessionFixture* one : {&plain, &s}) one->prompt(kPrompt);
+    for (const SessionFixture* one : {&plain, &s}) one->prompt(kPromptTokens);
     for (int tick = 0; tick < 8; ++tick) {
       for (const SessionFixture* one : {&plain, &s}) one->must("step");
       QCOMPARE(s.hash(), plain.hash());
@@ -462,7 +462,7 @@ class PoliciesTest : public QObject {
     json manifest = bounded("h2o", {{"capacity", 24}});
     manifest["position"] = position.toStdString();
     SessionFixture s(manifest);
-    s.prompt(kPrompt);
+    s.prompt(kPromptTokens);
     s.must("inject",
            {{"actions",
              {{{"action", "delete"}, {"position", 57}},
@@ -478,7 +478,7 @@ class PoliciesTest : public QObject {
 
   void pinnedRowsStay() {
     SessionFixture s(bounded("streaming_llm", {{"capacity", 10}}));
-    s.must("prefill", {{"ids", SessionFixture::ids(kPrompt)}, {"last", false}});
+    s.must("prefill", {{"ids", SessionFixture::ids(kPromptTokens)}, {"last", false}});
     for (int id : {20, 21}) s.must("pin", {{"ledger", id}});
     s.must("endPrefill");
     const std::vector<int> rows = residents(s, CacheLayer(0));
@@ -488,12 +488,12 @@ class PoliciesTest : public QObject {
 
   void policiesByLayerAndLive() {
     SessionFixture s(json{{"layers", {{{"match", "0"}, {"policy", "sliding_window:capacity=12"}}}}});
-    s.prompt(kPrompt);
+    s.prompt(kPromptTokens);
     QCOMPARE(residents(s, CacheLayer(0)).size(), std::size_t{12});
-    QCOMPARE(residents(s, CacheLayer(1)).size(), std::size_t{kPrompt});
+    QCOMPARE(residents(s, CacheLayer(1)).size(), std::size_t{kPromptTokens});
     const std::string before = s.hash();
     s.must("settings", {{"layers", json::array({{{"match", 1}, {"policy", "knorm:capacity=30"}}})}});
-    QCOMPARE(residents(s, CacheLayer(1)).size(), std::size_t{kPrompt});
+    QCOMPARE(residents(s, CacheLayer(1)).size(), std::size_t{kPromptTokens});
     s.must("step");
     QCOMPARE(residents(s, CacheLayer(1)).size(), std::size_t{30});
     QCOMPARE(s.must("policies")["layers"][1]["policy"], "knorm");

@@ -20,7 +20,7 @@ using namespace kvlab;
 
 namespace {
 
-const std::string kModels = KVLAB_TESTS_DIR "/oracle/models/";
+const std::string kGateModels = KVLAB_TESTS_DIR "/oracle/models/";
 
 /// The session's back end, which outlives the objects made with it here.
 std::shared_ptr<kernels::Backend> borrowed(Session& s) {
@@ -139,7 +139,7 @@ class GatesTest : public QObject {
     QFETCH(QString, input);
     QFETCH(QString, keyPhase);
     const std::string name = model.toStdString();
-    const SessionFixture s({{"model", name.starts_with("synth") ? name : kModels + name},
+    const SessionFixture s({{"model", name.starts_with("synth") ? name : kGateModels + name},
                             {"dtype", "f32"},
                             {"key_phase", keyPhase.toStdString()},
                             {"capacity", 128}});

@@ -15,10 +15,10 @@ using namespace kvlab;
 
 namespace {
 
-constexpr int kRows = 70;
+constexpr int kListRows = 70;
 
 std::vector<int> idsFor(const Session& s) {
-  std::vector<int> ids = SessionFixture::ids(kRows);
+  std::vector<int> ids = SessionFixture::ids(kListRows);
   for (int& id : ids) id %= s.model().config().vocab;
   return ids;
 }
@@ -29,7 +29,7 @@ using Seen = std::vector<std::vector<std::vector<std::vector<float>>>>;
 Seen decoded(const SessionFixture& s) {
   Seen seen(s->state().layers().size());
   const std::vector<int> ids = idsFor(*s.session);
-  for (int q = 0; q < kRows; ++q) {
+  for (int q = 0; q < kListRows; ++q) {
     s.must(q == 0 ? "promptIds" : "step", {{q == 0 ? "ids" : "tokens", {ids[static_cast<std::size_t>(q)]}}});
     for (int l = 0; l < s->cacheLayers().layers; ++l)
       seen[static_cast<std::size_t>(l)].push_back(
@@ -43,11 +43,11 @@ void compare(const Seen& seen, const Lifespans& got, const ModelConfig& c) {
   int used = 0, young = 0;
   for (std::size_t l = 0; l < seen.size(); ++l)
     for (std::size_t kv = 0; kv < static_cast<std::size_t>(c.kvHeads); ++kv)
-      for (std::size_t row = 0; row < kRows; ++row) {
+      for (std::size_t row = 0; row < kListRows; ++row) {
         const auto group = static_cast<std::size_t>(c.heads / c.kvHeads);
         std::int32_t last = -1;
         std::vector<float> sums(group);
-        for (std::size_t q = row; q < kRows; ++q)
+        for (std::size_t q = row; q < kListRows; ++q)
           for (std::size_t h = 0; h < group; ++h) {
             const float p = seen[l][q][kv * group + h][row];
             if (p > rules.threshold) last = static_cast<std::int32_t>(q);
@@ -57,12 +57,12 @@ void compare(const Seen& seen, const Lifespans& got, const ModelConfig& c) {
         for (const float sum : sums) mass += sum;
         mass /= static_cast<float>(group);
         const std::int32_t life = std::max(1, last - static_cast<std::int32_t>(row));
-        const std::size_t at = kv * kRows + row;
+        const std::size_t at = kv * kListRows + row;
         QCOMPARE(got.layers[l].lastUse[at], last);
         QCOMPARE(got.layers[l].lifespan[at], life);
         QCOMPARE(got.layers[l].label[at], std::min(static_cast<float>(std::log(life) / std::log(4)), rules.cap));
         QCOMPARE(got.layers[l].mass[at], mass);
-        const int since = kRows - 1 - std::max(last, static_cast<int>(row));
+        const int since = kListRows - 1 - std::max(last, static_cast<int>(row));
         QCOMPARE(static_cast<bool>(got.layers[l].censored[at]), since < rules.stretch);
         used += life > 3;
         young += got.layers[l].censored[at];
@@ -103,7 +103,7 @@ class LifespansTest : public QObject {
                             {"capacity", 128}});
     const Seen seen = decoded(s);
     LifespanRules rules;
-    for (const int after : {-1, 40, kRows - 1}) {
+    for (const int after : {-1, 40, kListRows - 1}) {
       rules.after = after;
       rules.threshold = after == 40 ? 0.03f : 0.05f;
       rules.stretch = after == 40 ? 5 : 12;
@@ -128,7 +128,7 @@ class LifespansTest : public QObject {
       QVERIFY(got);
       for (int l = 0; l < s->cacheLayers().layers; ++l) {
         std::vector<float> stored;
-        for (int i = 0; i < kRows; ++i)
+        for (int i = 0; i < kListRows; ++i)
           for (const float x :
                reads.must("row", {{"layer", l}, {"index", i}, {"which", "k"}})["data"].get<std::vector<float>>())
             stored.push_back(x);
@@ -162,10 +162,10 @@ class LifespansTest : public QObject {
     s.must("step", {{"n", 10}});
     const std::string path = m_directory.filePath("a.safetensors").toStdString();
     const json said = s.must("recordLifespans", {{"path", path}, {"stretch", 7}});
-    QCOMPARE(said["rows"], json(kRows + 10));
-    QCOMPARE(said["after"], json(kRows - 1));
+    QCOMPARE(said["rows"], json(kListRows + 10));
+    QCOMPARE(said["after"], json(kListRows - 1));
     LifespanRules rules;
-    rules.after = kRows - 1;
+    rules.after = kListRows - 1;
     rules.stretch = 7;
     const Result<Lifespans> want = recordLifespans(*s, rules), got = Lifespans::load(path, true),
                             few = Lifespans::load(path);

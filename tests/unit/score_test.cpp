@@ -13,7 +13,7 @@ using namespace kvlab;
 
 namespace {
 
-const QString kOracleModels = QStringLiteral(KVLAB_TESTS_DIR "/oracle/models");
+const QString kScoredModels = QStringLiteral(KVLAB_TESTS_DIR "/oracle/models");
 
 /// -ln softmax(logits)[token], in f64.
 double lossOf(const float* logits, std::size_t vocab, std::size_t token) {
@@ -44,8 +44,8 @@ class ScoreTest : public QObject {
 
 void ScoreTest::transformersLosses_data() {
   QTest::addColumn<QString>("directory");
-  for (const QString& name : QDir(kOracleModels).entryList(QDir::Dirs | QDir::NoDotAndDotDot))
-    QTest::newRow(qPrintable(name)) << kOracleModels + "/" + name;
+  for (const QString& name : QDir(kScoredModels).entryList(QDir::Dirs | QDir::NoDotAndDotDot))
+    QTest::newRow(qPrintable(name)) << kScoredModels + "/" + name;
 }
 
 void ScoreTest::transformersLosses() {

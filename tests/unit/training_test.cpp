@@ -19,7 +19,7 @@ using namespace kvlab;
 
 namespace {
 
-const std::string kModels = KVLAB_TESTS_DIR "/oracle/models/";
+const std::string kTrainedModels = KVLAB_TESTS_DIR "/oracle/models/";
 
 /// In words of the demo model.
 std::string story(int words) {
@@ -149,7 +149,7 @@ class TrainingTest : public QObject {
   /// A file beside the weights needs no name in the manifest.
   void sessionsFindGatesBesideTheModel() {
     const std::string folder = m_directory.filePath("model").toStdString();
-    std::filesystem::copy(kModels + "llama_tied_f32", folder);
+    std::filesystem::copy(kTrainedModels + "llama_tied_f32", folder);
     const json manifest{{"model", folder},
                         {"capacity", 64},
                         {"policy", {{"name", "smartkv"}, {"sinks", 1}, {"window", 4}, {"budget", 8}}}};
