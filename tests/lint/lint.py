@@ -4,6 +4,7 @@ per type, one writer of files, SPDX lines, size budget, one format, documents th
 show, kernels whose needs are written down.
 
 usage: lint.py ROOT; prints every finding and exits 1 if there is one."""
+import collections
 import fnmatch
 import pathlib
 import posixpath
@@ -209,6 +210,22 @@ def check_knots(root, graph, say):
             say(f"{place}: {' '.join(sorted(one))} is no longer such a group: write down what is left of it")
 
 
+CONSTANT = re.compile(r"^(?:static )?const(?:expr)? [^\n]*?\b(k[A-Z]\w*)(?=\s*(?:\[|=|\{))", re.M)
+
+
+def check_constants(texts, say):
+    """The files of a folder are compiled together, in groups that change with the number of files: a constant outside
+    functions has a name of its own there."""
+    places = collections.defaultdict(set)
+    for path, text in texts.items():
+        if path.suffix == ".cpp" and path.parts[0] != "kernels":
+            for name in CONSTANT.findall(text):
+                places[path.parent, name].add(path.name)
+    for (place, name), files in sorted(places.items()):
+        if len(files) > 1:
+            say(f"{place}: {' and '.join(sorted(files))} have a constant {name}")
+
+
 KERNELS = pathlib.Path("tests/kernels/simt/kernel_resources.inc")
 KERNEL = re.compile(r"__global__ void\s+(__launch_bounds__\([^()]*\)\s+)?(\w+)\(")
 
@@ -265,6 +282,7 @@ def main(root):
                     units.setdefault(path.with_suffix("").as_posix(), set()).add(target.with_suffix("").as_posix())
     check_documents(root, texts, findings.append)
     check_manual(texts, findings.append)
+    check_constants(texts, findings.append)
     check_kernels(texts, findings.append)
     check_format(root, sources, findings.append)
     check_knots(root, units, findings.append)
