@@ -60,16 +60,16 @@ class BreakpointsTest : public QObject {
   void holdWhereALookFindsThem_data() {
     QTest::addColumn<int>("manifest");
     QTest::addColumn<int>("group");
-    for (int i = 0; i < static_cast<int>(kHistoryManifests.size()); ++i)
+    for (int i = 0; i < static_cast<int>(historyManifests().size()); ++i)
       for (int group = 0; group < static_cast<int>(kConditions.size()); ++group)
-        QTest::addRow("%s %s", kConditions[at(group)].first, kHistoryManifests[at(i)].dump().c_str()) << i << group;
+        QTest::addRow("%s %s", kConditions[at(group)].first, historyManifests()[at(i)].dump().c_str()) << i << group;
   }
   void holdWhereALookFindsThem() {
     QFETCH(int, manifest);
     QFETCH(int, group);
     const int sessions = std::max(1, qEnvironmentVariableIntValue("KVLAB_BREAKPOINT_SESSIONS"));
     for (int n = 0; n < sessions && !QTest::currentTestFailed(); ++n)
-      oneSession(kHistoryManifests[at(manifest)], kConditions[at(group)].second,
+      oneSession(historyManifests()[at(manifest)], kConditions[at(group)].second,
                  static_cast<unsigned>(31 * manifest + n));
   }
   void cleanupTestCase() {

@@ -31,14 +31,14 @@ class DeedsTest : public QObject {
       const std::string text = manifest.dump();
       QTest::newRow(text.c_str()) << QString::fromStdString(text);
     };
-    for (const json& one : kHistoryManifests)
+    for (const json& one : historyManifests())
       for (const char* model : kDeedModels) {
         json manifest = one;
         manifest["model"] = model;
         row(manifest);
       }
     for (const json& format : kFormats)
-      for (const json& one : {kHistoryManifests[0], kHistoryManifests[3], kHistoryManifests[10]}) {
+      for (const json& one : {historyManifests()[0], historyManifests()[3], historyManifests()[10]}) {
         json manifest = one;
         manifest.update(format);
         row(manifest);

@@ -125,8 +125,8 @@ class RowStoryTest : public QObject {
  private Q_SLOTS:
   void everyWriteStandsThereOnce_data() {
     QTest::addColumn<int>("manifest");
-    for (int i = 0; i < static_cast<int>(kHistoryManifests.size()); ++i)
-      QTest::addRow("%s", kHistoryManifests[static_cast<std::size_t>(i)].dump().c_str()) << i;
+    for (int i = 0; i < static_cast<int>(historyManifests().size()); ++i)
+      QTest::addRow("%s", historyManifests()[static_cast<std::size_t>(i)].dump().c_str()) << i;
   }
   void everyWriteStandsThereOnce() {
     QFETCH(int, manifest);
@@ -134,7 +134,7 @@ class RowStoryTest : public QObject {
     for (int n = 0; n < sessions && !QTest::currentTestFailed(); ++n) {
       const auto seed = static_cast<unsigned>(100 * manifest + 48 + n);
       std::mt19937 random(seed);
-      Watched w(kHistoryManifests[static_cast<std::size_t>(manifest)]);
+      Watched w(historyManifests()[static_cast<std::size_t>(manifest)]);
       w.s->history().anchorEvery(24);
       w.s.prompt(12, seed);
       for (int i = 0; i < 24; ++i) randomCommit(w.s, random);
@@ -152,7 +152,7 @@ class RowStoryTest : public QObject {
     for (int n = 0; n < sessions && !QTest::currentTestFailed(); ++n) {
       std::mt19937 random(static_cast<unsigned>(n));
       const auto pick = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
-      SessionFixture s(kHistoryManifests[static_cast<std::size_t>(n % 3)]);
+      SessionFixture s(historyManifests()[static_cast<std::size_t>(n % 3)]);
       s->history().anchorEvery(24);
       s.prompt(8 + pick(12), static_cast<unsigned>(n));
       s.must("step", {{"n", 1 + pick(8)}});

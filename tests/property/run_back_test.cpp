@@ -17,9 +17,9 @@ class RunBackTest : public QObject {
   void equalsALookAtEveryCommit_data() {
     QTest::addColumn<int>("manifest");
     QTest::addColumn<int>("group");
-    for (int i = 0; i < static_cast<int>(kHistoryManifests.size()); ++i)
+    for (int i = 0; i < static_cast<int>(historyManifests().size()); ++i)
       for (int group = 0; group < static_cast<int>(kConditions.size()); ++group)
-        QTest::addRow("%s %s", kConditions[at(group)].first, kHistoryManifests[at(i)].dump().c_str()) << i << group;
+        QTest::addRow("%s %s", kConditions[at(group)].first, historyManifests()[at(i)].dump().c_str()) << i << group;
   }
   void equalsALookAtEveryCommit() {
     QFETCH(int, manifest);
@@ -27,7 +27,7 @@ class RunBackTest : public QObject {
     const int sessions = qEnvironmentVariableIntValue("KVLAB_RUN_BACK_SESSIONS");
     for (int n = 0; n < std::max(sessions, 2); ++n) {
       const auto seed = static_cast<unsigned>(100 * manifest + n);
-      oneSession(kHistoryManifests[at(manifest)], seed, kConditions[at(group)].second);
+      oneSession(historyManifests()[at(manifest)], seed, kConditions[at(group)].second);
       if (QTest::currentTestFailed()) return qWarning("seed %u", seed);
     }
   }

@@ -5,20 +5,31 @@
 
 namespace kvlab {
 
-/// Sessions of all sorts for tests of the history: layouts, formats, rings, policies, wLOD.
-inline const std::vector<json> kHistoryManifests = {
-    json::object(),
-    {{"layout", "contiguous_splice"}},
-    {{"layout", "paged:block=4"}, {"kv", {{"k", "int8"}, {"v", "int8"}}}},
-    {{"layout", "ring_fused"}, {"ring", {{"window", 12}}}},
-    {{"layout", "ring_pointer"}, {"ring", {{"window", 12}}}},
-    {{"policy", "h2o:ratio=0.5,window=4"}},
-    {{"policy", "streaming_llm:sinks=2,capacity=14"}, {"layout", "paged:block=4"}},
-    {{"sampling", {{"temperature", 0.9}, {"seed", 3}}}, {"after_edit", "recompute"}},
-    {{"capacity", 0}, {"wlod", {{"budget", 160}, {"moments", 512}}}},
-    {{"policy", "snapkv:ratio=0.6,window=4"}, {"residency", "kv_head"}},
-    {{"key_phase", "at_write"}},
-};
+/// Sessions of all sorts for tests of the history: layouts, formats, rings, policies, wLOD; without those of a kind
+/// that the program was built without.
+inline const std::vector<json>& historyManifests() {
+  static const std::vector<json> kAll = [] {
+    std::vector<json> all = {json::object(),
+                             {{"layout", "contiguous_splice"}},
+                             {{"layout", "paged:block=4"}, {"kv", {{"k", "int8"}, {"v", "int8"}}}},
+                             {{"layout", "ring_fused"}, {"ring", {{"window", 12}}}},
+                             {{"layout", "ring_pointer"}, {"ring", {{"window", 12}}}},
+                             {{"policy", "h2o:ratio=0.5,window=4"}},
+                             {{"policy", "streaming_llm:sinks=2,capacity=14"}, {"layout", "paged:block=4"}},
+                             {{"sampling", {{"temperature", 0.9}, {"seed", 3}}}, {"after_edit", "recompute"}},
+                             {{"capacity", 0}, {"wlod", {{"budget", 160}, {"moments", 512}}}},
+                             {{"policy", "snapkv:ratio=0.6,window=4"}, {"residency", "kv_head"}},
+                             {{"key_phase", "at_write"}}};
+    std::erase_if(all, [](const json& one) {
+      json whole{{"model", "synthetic:tiny"}};
+      whole.update(one);
+      const Result<Manifest> manifest = Manifest::fromJson(whole);
+      return std::ranges::none_of(kinds(), [&](const KindInfo& kind) { return kind.serves(*manifest); });
+    });
+    return all;
+  }();
+  return kAll;
+}
 
 /// One commit or a few, drawn from `random`: ticks, edits, evictions, prompts, changes of storage. An edit that does
 /// not fit is refused.

@@ -56,12 +56,12 @@ class OneMomentTest : public QObject {
  private Q_SLOTS:
   void allSayTheSame_data() {
     QTest::addColumn<int>("manifest");
-    for (int i = 0; i < static_cast<int>(kHistoryManifests.size()); ++i)
-      QTest::addRow("%s", kHistoryManifests[static_cast<std::size_t>(i)].dump().c_str()) << i;
+    for (int i = 0; i < static_cast<int>(historyManifests().size()); ++i)
+      QTest::addRow("%s", historyManifests()[static_cast<std::size_t>(i)].dump().c_str()) << i;
   }
   void allSayTheSame() {
     QFETCH(int, manifest);
-    const json& keys = kHistoryManifests[static_cast<std::size_t>(manifest)];
+    const json& keys = historyManifests()[static_cast<std::size_t>(manifest)];
     const bool keepsAll = !keys.contains("layout") && !keys.contains("wlod");
     std::vector<std::string> conditions = kOften;
     conditions.insert(conditions.end(), kSeldom.begin(), kSeldom.end());

@@ -15,12 +15,12 @@ class WatchesTest : public QObject {
  private Q_SLOTS:
   void publishedValuesAreThose_data() {
     QTest::addColumn<int>("manifest");
-    for (int i = 0; i < static_cast<int>(kHistoryManifests.size()); ++i)
-      QTest::addRow("%s", kHistoryManifests[static_cast<std::size_t>(i)].dump().c_str()) << i;
+    for (int i = 0; i < static_cast<int>(historyManifests().size()); ++i)
+      QTest::addRow("%s", historyManifests()[static_cast<std::size_t>(i)].dump().c_str()) << i;
   }
   void publishedValuesAreThose() {
     QFETCH(int, manifest);
-    SessionFixture s(kHistoryManifests[static_cast<std::size_t>(manifest)]);
+    SessionFixture s(historyManifests()[static_cast<std::size_t>(manifest)]);
     std::mt19937 random(static_cast<unsigned>(manifest));
     s.prompt(12);
     const std::vector<std::string> texts = {"length",
@@ -129,7 +129,7 @@ class WatchesTest : public QObject {
                                              "read%1 > 0.05",     "not (read%1 > 0.05) and brightness%1 < 200",
                                              "changed(phase%1)",  "length > 3"};
     std::map<QString, int> found;
-    for (const json& manifest : kHistoryManifests) {
+    for (const json& manifest : historyManifests()) {
       SessionFixture s(manifest);
       std::mt19937 random(5);
       s.prompt(12);
@@ -153,7 +153,7 @@ class WatchesTest : public QObject {
 
   /// Reads by tick equal the values at each tick, whatever states are kept.
   void readsAreThoseOfEachTick() {
-    for (const json& manifest : kHistoryManifests)
+    for (const json& manifest : historyManifests())
       for (const bool kept : {true, false}) {
         json keys = manifest;
         if (!kept) keys["history_bytes"] = 0;
