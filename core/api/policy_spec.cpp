@@ -175,10 +175,6 @@ std::optional<Error> contradiction(const PolicySpec& spec) {
   return std::nullopt;
 }
 
-}  // namespace
-
-namespace {
-
 constexpr PolicyName kPolicies[] = {
 #define KVLAB_POLICY(factory, name, keys, help) {name, keys, help},
 #include "core/api/policies.inc"

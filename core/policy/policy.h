@@ -4,6 +4,7 @@
 // Stateless; engine thread. semantics.md, section 6.
 #pragma once
 #include <functional>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -62,6 +63,28 @@ struct LayerRows {
 
   std::size_t rows() const { return ledger.size(); }
 };
+
+/// Calls visit(name, list, shape) for each list of statistics that the rows have, as programs outside know them; the
+/// lists are spans of float or double, the shape has the slowest dimension first.
+template <class Visit>
+void visitStatistics(const LayerRows& rows, const Visit& visit) {
+  using Shape = std::initializer_list<std::size_t>;
+  const std::size_t n = rows.rows(), heads = at(rows.kvHeads), dim = at(rows.headDim);
+  const auto list = [&](const char* name, std::span<const float> values, Shape shape) {
+    if (!values.empty() || n == 0) visit(name, values, shape);
+  };
+  list("received", rows.received, {heads, n});
+  list("observed", rows.observed, {heads, n});
+  list("newest", rows.newest, {n});
+  list("keys", rows.keys, {n, heads, dim});
+  list("values", rows.values, {n, heads, dim});
+  list("brightness", rows.brightness, {n});
+  list("gates", rows.gates, {heads, n});
+  list("future", rows.future, {n ? rows.future.size() / n : 0, n});
+  if (!rows.queries) return;
+  visit("query_mean", std::span<const double>(rows.queries->mean), Shape{at(rows.heads), dim});
+  visit("query_covariance", std::span<const double>(rows.queries->covariance), Shape{at(rows.heads), dim, dim});
+}
 
 struct Policy {
   using Scores = std::function<Result<std::vector<float>>(const PolicySpec& spec, const LayerRows& rows)>;

@@ -169,7 +169,6 @@ Error wrongAnswer(const std::string& name, const std::string& why) {
 }
 
 Message questionOf(const PolicySpec& spec, const LayerRows& rows, const char* what) {
-  const std::size_t n = rows.rows(), heads = at(rows.kvHeads), dim = at(rows.headDim);
   Message out;
   out.told = {{"policy", spec.name},          {"what", what},
               {"layer", rows.layer.value()},  {"heads", rows.heads},
@@ -178,22 +177,11 @@ Message questionOf(const PolicySpec& spec, const LayerRows& rows, const char* wh
               {"window", spec.window},        {"options", spec.options.is_object() ? spec.options : json::object()},
               {"arrays", json::array()}};
   static_assert(sizeof(LedgerId) == 4);
-  out.add("ledger", "i4", rows.ledger, {n});
+  out.add("ledger", "i4", rows.ledger, {rows.rows()});
   out.add("memory", "u1", std::span(rows.memory), {rows.memory.size()});
-  const auto add = [&](const char* name, std::span<const float> list, std::vector<std::size_t> shape) {
-    if (!list.empty() || n == 0) out.add(name, "f4", list, std::move(shape));
-  };
-  add("received", rows.received, {heads, n});
-  add("observed", rows.observed, {heads, n});
-  add("newest", rows.newest, {n});
-  add("keys", rows.keys, {n, heads, dim});
-  add("values", rows.values, {n, heads, dim});
-  add("brightness", rows.brightness, {n});
-  add("gates", rows.gates, {heads, n});
-  add("future", rows.future, {n ? rows.future.size() / n : 0, n});
-  if (!rows.queries) return out;
-  out.add("query_mean", "f8", std::span<const double>(rows.queries->mean), {at(rows.heads), dim});
-  out.add("query_covariance", "f8", std::span<const double>(rows.queries->covariance), {at(rows.heads), dim, dim});
+  visitStatistics(rows, [&out](const char* name, auto list, std::initializer_list<std::size_t> shape) {
+    out.add(name, sizeof(list[0]) == sizeof(float) ? "f4" : "f8", list, shape);
+  });
   return out;
 }
 

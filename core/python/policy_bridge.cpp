@@ -29,7 +29,6 @@ nb::object arrayOf(std::span<const From> values, std::initializer_list<std::size
 }
 
 nb::dict dictOf(const PolicySpec& spec, const LayerRows& rows) {
-  const std::size_t n = rows.rows(), heads = at(rows.kvHeads), dim = at(rows.headDim);
   nb::dict out;
   out["layer"] = rows.layer.value();
   out["heads"] = rows.heads;
@@ -40,23 +39,10 @@ nb::dict dictOf(const PolicySpec& spec, const LayerRows& rows) {
   out["window"] = spec.window;
   out["options"] = toPython(spec.options.is_object() ? spec.options : json::object());
   out["memory"] = nb::bytes(rows.memory.data(), rows.memory.size());
-  out["ledger"] = arrayOf<std::int32_t>(rows.ledger, {n});
-  const auto add = [&](const char* name, std::span<const float> list, std::initializer_list<std::size_t> shape) {
-    if (!list.empty() || n == 0) out[name] = arrayOf<float>(list, shape);
-  };
-  add("received", rows.received, {heads, n});
-  add("observed", rows.observed, {heads, n});
-  add("newest", rows.newest, {n});
-  add("keys", rows.keys, {n, heads, dim});
-  add("values", rows.values, {n, heads, dim});
-  add("brightness", rows.brightness, {n});
-  add("gates", rows.gates, {heads, n});
-  add("future", rows.future, {n ? rows.future.size() / n : 0, n});
-  if (rows.queries) {
-    const std::span<const double> mean = rows.queries->mean, covariance = rows.queries->covariance;
-    out["query_mean"] = arrayOf<double>(mean, {at(rows.heads), dim});
-    out["query_covariance"] = arrayOf<double>(covariance, {at(rows.heads), dim, dim});
-  }
+  out["ledger"] = arrayOf<std::int32_t>(rows.ledger, {rows.rows()});
+  visitStatistics(rows, [&out](const char* name, auto list, std::initializer_list<std::size_t> shape) {
+    out[name] = arrayOf<std::remove_cvref_t<decltype(list[0])>>(list, shape);
+  });
   return out;
 }
 
