@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Sourced by app/run: the CUDA module, its compiler where the machine has none, and one line about what became of it.
+# Sourced by app/run, app/wheel/build and tests/run: the CUDA module, its compiler where the machine has none, and one
+# line about what became of it.
 # shellcheck shell=bash
 # shellcheck disable=SC2154  # kvlab_root comes from setup.sh
 
@@ -84,4 +85,13 @@ kvlab_cuda_module() {
     echo "its build failed: $why" >"$kvlab_cuda_note"
     echo "no CUDA module, its build failed: $why"
   fi
+}
+
+# The module for every architecture, in build/cuda_all.
+kvlab_cuda_all() {
+  local tree=$kvlab_root/build/cuda_all
+  local configure=(cmake --preset dev -S "$kvlab_root" -B "$tree" -DKV_CUDA_ARCHITECTURES=all)
+  "${configure[@]}" >/dev/null || return
+  ninja -C "$tree" -t query kvlab_cuda >/dev/null 2>&1 || { kvlab_fetch_nvcc && "${configure[@]}" >/dev/null; } || return
+  cmake --build "$tree" --target kvlab_cuda
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Makes wheels complete: auditwheel adds the distribution's libraries and says which systems take the wheel; the
-licences of these libraries, and of those that are compiled in, come along. Qt stays outside: PyPI's PyQt6-Qt6 has it.
+licences of these libraries, and of those that are compiled in, come along. Qt and CUDA stay outside: packages of PyPI
+have them.
 
 usage: finish.py FOLDER WHEEL..."""
 import pathlib
@@ -11,7 +12,7 @@ import sys
 import tempfile
 from importlib import metadata
 
-COMPILED_IN = {"kvlab": ["nlohmann-json3-dev"], "kvlab_gui": ["nlohmann-json3-dev", "libcli11-dev"]}  # packages
+COMPILED_IN = {"kvlab": ["nlohmann-json3-dev"], "kvlab_gui": ["nlohmann-json3-dev", "libcli11-dev"], "kvlab_cuda": []}
 
 
 def run(*words):
@@ -35,7 +36,7 @@ def finish(wheel, folder):
     name = wheel.name.split("-")[0]
     with tempfile.TemporaryDirectory() as work:
         work = pathlib.Path(work)
-        run("auditwheel", "repair", "--exclude", "libQt6*", "--wheel-dir", work / "repaired", wheel)
+        run("auditwheel", "repair", "--exclude", "libQt6*", "--exclude", "libcudart.so*", "--wheel-dir", work / "repaired", wheel)
         [repaired] = (work / "repaired").iterdir()
         run("wheel", "unpack", "--dest", work / "tree", repaired)
         [tree] = (work / "tree").iterdir()

@@ -2,7 +2,7 @@
 """Makes the wheels and tries them in empty environments: the package alone, then with the window, on the Qt of PyPI.
 Prints sizes and seconds. Needs PyPI.
 
-usage: wheels.py BUILD, a build folder that holds the program"""
+usage: wheels.py BUILD [--cuda]: a build folder that holds the program; with --cuda also kvlab-cuda, 0.7 GB to install"""
 import os
 import pathlib
 import re
@@ -50,20 +50,31 @@ def expect(done, code, *patterns):
         sys.exit(f"exit {done.returncode}, expected {code} and {patterns}:\n{said[-4000:]}")
 
 
-def holds(wheel, wanted, unwanted):
+def holds(wheel, wanted, unwanted, licences=(r"\.dist-info/licenses/libhwy1\.txt$",)):
     """Wheels have the files that they need, with licences, and no others."""
     with zipfile.ZipFile(wheel) as packed:
         names = packed.namelist()
         programs = [one.filename for one in packed.infolist() if one.filename.endswith("/bin/kvlab")]
         assert all(packed.getinfo(one).external_attr >> 16 & 0o111 for one in programs), "a program that cannot be run"
-    for pattern in (*wanted, r"\.dist-info/licenses/.*LICENSE$", r"\.dist-info/licenses/libhwy1\.txt$"):
+    for pattern in (*wanted, r"\.dist-info/licenses/.*LICENSE$", *licences):
         assert any(re.search(pattern, name) for name in names), f"{wheel.name}: nothing matches {pattern}"
     strays = [name for name in names if re.search(unwanted, name)]
     assert not strays, f"{wheel.name}: {strays}"
 
 
-def main(build):
-    subprocess.run([ROOT / "app" / "wheel" / "build", build], check=True)
+def cuda(wheel, pip, kvlab, at):
+    """The CUDA module finds NVIDIA's libraries in the environment, wherever the system has others."""
+    holds(wheel, ["^kvlab_cuda/kvlab_cuda.so$"], r"\.libs/|__pyc", [])
+    expect(timed([*pip, wheel], **at), 0)
+    done = timed([kvlab, "info"], more={"LD_DEBUG": "libs"}, **at)
+    expect(done, 0, "^backend cuda +(runs|not available: (no NVIDIA driver|the driver sees no CUDA device))")
+    loaded = re.findall(r"calling init: (\S*lib(?:cudart|cublasLt)\S+)", done.stderr)
+    inside = [one for one in loaded if os.path.realpath(one).startswith(os.path.realpath(at["cwd"]))]
+    assert len(inside) >= 2 and loaded == inside, f"other libraries: {loaded}"
+
+
+def main(build, *options):
+    subprocess.run([ROOT / "app" / "wheel" / "build", *options, build], check=True)
     [package] = (ROOT / "build/wheels").glob("kvlab-*.whl")
     [window] = (ROOT / "build/wheels").glob("kvlab_gui-*.whl")
     shared = ["^kvlab/share/demo/model.safetensors$", "^kvlab_gui/share/kvlab/scripts/tour.js$"]
@@ -92,7 +103,9 @@ def main(build):
         loaded = sorted(set(re.findall(r"calling init: (\S*libQt6\S+)", done.stderr)))
         assert loaded and all(one.startswith(os.path.realpath(folder)) for one in loaded), f"another Qt: {loaded}"
         print(f"{len(loaded)} libraries of Qt, all of the environment")
+        for wheel in (ROOT / "build/wheels").glob("kvlab_cuda-*.whl"):
+            cuda(wheel, pip, kvlab, at)
 
 
 if __name__ == "__main__":
-    main(os.path.abspath(sys.argv[1]))
+    main(os.path.abspath(sys.argv[1]), *sys.argv[2:])

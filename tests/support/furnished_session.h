@@ -4,6 +4,7 @@
 #include <QDir>
 #include <QFileInfo>
 
+#include "core/parts/kinds.h"
 #include "support/good_calls.h"
 
 namespace kvlab {
@@ -23,6 +24,12 @@ inline constexpr std::pair<const char*, const char*> kKinds[] = {
     {"wLOD",
      R"({"capacity":0,"policy":"h2o:capacity=20,window=4",)"
      R"("wlod":{"budget":64,"protect":8,"every":8,"start_tokens":16,"w":8,"w2":64}})"}};
+
+/// False if the kind of the manifest's session is left out of the program.
+inline bool isServed(const char* manifest) {
+  const Result<Manifest> read = Manifest::fromJson(json::parse(manifest));
+  return read && std::ranges::any_of(kinds(), [&](const KindInfo& kind) { return kind.serves(*read); });
+}
 
 /// Work that waits when the call comes.
 enum class Waiting { Nothing, Actions, OpenTick };

@@ -57,7 +57,7 @@ inline std::vector<Good> goodCalls(const std::string& folder) {
   const json nowhere{folder, folder + "/none/f"};
   const json tokens{{5, SessionFixture::kVocab}, {5, kFar}}, rows{json::array(), {3, 9999}, {3, 3}, {kFar}};
   const json words{"", "nonsense", std::string("k\0", 2)};
-  return {
+  std::vector<Good> out{
       {"prompt", {{"text", "ab"}}, {{"text", {"", "\xff"}}}},
       {"promptIds", {{"ids", {5, 6}}}, {{"ids", tokens}}},
       {"prefill", {{"ids", {5, 6}}, {"last", false}}, {{"ids", tokens}}},
@@ -230,6 +230,12 @@ inline std::vector<Good> goodCalls(const std::string& folder) {
       {"rollback"},
       {"tree", {{"entries", true}}},
       {"saveCache", {{"path", folder + "/c"}, {"form", "native"}}, {{"path", nowhere}}},
+      {"saveCache",
+       {{"path", folder + "/s"}, {"form", "llama_cpp"}, {"type", "f32"}, {"flash", false}},
+       {{"path", nowhere}, {"type", {"q8_0"}}}},
+      {"saveCache",
+       {{"path", folder + "/v"}, {"form", "vllm_cuda"}, {"type", "f32"}, {"page", 4}},
+       {{"path", {"/dev/null/none"}}, {"page", {65536}}}},
       {"loadCache", {{"path", folder + "/given"}, {"verify", true}}, {{"path", nowhere}, {"content", {"zz", 1, true}}}},
       {"recordLifespans",
        {{"path", folder + "/m"}, {"after", 2}, {"threshold", 0.1}, {"cap", 6}, {"stretch", 4}, {"keys", true}},
@@ -253,6 +259,8 @@ inline std::vector<Good> goodCalls(const std::string& folder) {
       {"batchReport"},
       {"batchBytes"},
   };
+  std::erase_if(out, [](const Good& one) { return !verbNamed(one.verb); });  // verbs of a kind that is left out
+  return out;
 }
 
 }  // namespace kvlab

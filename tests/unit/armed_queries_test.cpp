@@ -15,7 +15,8 @@ class ArmedQueriesTest : public QObject {
  private Q_SLOTS:
   void faultsStayArmed_data() {
     QTest::addColumn<QByteArray>("manifest");
-    for (const auto& [name, manifest] : kKinds) QTest::newRow(name) << QByteArray(manifest);
+    for (const auto& [name, manifest] : kKinds)
+      if (isServed(manifest)) QTest::newRow(name) << QByteArray(manifest);
   }
   void faultsStayArmed() {
     QFETCH(QByteArray, manifest);
