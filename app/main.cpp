@@ -15,8 +15,9 @@ using namespace kvlab;
 Ending runPlain(const CommandLine& line) {
   using Program = Ending (*)(const CommandLine&);
   static const std::map<std::string, Program> kPrograms = {
-      {"info", printInfo},          {"replay", printReplay}, {"train", runTrain}, {"perplexity", runPerplexity},
-      {"clinic", runClinicCommand}, {"check", runCheck},     {"model", runModel}, {"sweep", runSweepCommand}};
+      {"info", printInfo},           {"replay", printReplay},      {"train", runTrain},
+      {"perplexity", runPerplexity}, {"clinic", runClinicCommand}, {"check", runCheck},
+      {"compare", runCompare},       {"model", runModel},          {"sweep", runSweepCommand}};
   if (line.verb == "list") return printList(line);
   const auto found = kPrograms.find(line.verb);
   if (found == kPrograms.end())

@@ -23,6 +23,9 @@ struct RowFormat {
   int32_t headDim = 0;  ///< 1..kHeadDimMax
   DType k = DType::f32;
   DType v = DType::f32;
+  /// What rows go through before they are written, as a number of whoever writes them; 0 = nothing. Formats with
+  /// different numbers differ; no kernel looks at it.
+  uint16_t codecs = 0;
 
   friend constexpr bool operator==(const RowFormat&, const RowFormat&) = default;
 };

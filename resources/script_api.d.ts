@@ -557,7 +557,7 @@ interface FaultDone {
 /** blind: the bug's name stays secret. */
 type PlantedBug = { name: string; title: string } | { blind: number };
 
-type CacheForm = "native" | "hf_tuple" | "hf_dynamic";
+type CacheForm = "native" | "hf_tuple" | "hf_dynamic" | "llama_cpp" | "vllm_cpu" | "vllm_cuda";
 interface SavedCache { path: string; form: CacheForm; rows: number; bytes: number }
 interface LoadedCache { path: string; form: CacheForm; rows: number; content: string }
 interface SavedLifespans { path: string; rows: number; layers: number; after: number }
@@ -1158,7 +1158,9 @@ interface Session {
   difference(options?: { tick?: number; branch?: string }): Difference;
   difference(tick?: number, options?: { branch?: string }): Difference;
   difference(tick?: number, branch?: string): Difference;
-  /** Tells how the present state differs from what a capture leads to, at its end or at a tick, or from a cache file. */
+  /** Tells how the present state differs from what a capture leads to, at its end or at a tick, or from a cache file.
+   * The cache file of another program (llama.cpp, vLLM, transformers, ...) is read as the smallest explanation of its
+   * rows says; the answer has the explanation. */
   differenceFrom(path: string, options?: { tick?: number }): Difference;
   differenceFrom(path: string, tick?: number): Difference;
   differenceFrom(options: { path: string; tick?: number }): Difference;
@@ -1204,14 +1206,20 @@ interface Session {
   lifespans(since?: number): LifespanFigures | { serial: number } | null;
   /** Tells what each layer's policy was asked to keep, and what it evicted. */
   policies(): PolicyAudit;
-  /** Writes the cache to a file: native, hf_tuple or hf_dynamic. native holds the whole state, with what policies
-   * observed. kvlab_cache.py turns hf_tuple and hf_dynamic into live caches. */
-  saveCache(path: string, options?: { form?: "native" | "hf_tuple" | "hf_dynamic" }): SavedCache;
-  saveCache(path: string, form?: "native" | "hf_tuple" | "hf_dynamic"): SavedCache;
-  saveCache(options: { path: string; form?: "native" | "hf_tuple" | "hf_dynamic" }): SavedCache;
+  /** Writes the cache to a file. native holds the whole state, with what policies observed. kvlab_cache.py turns
+   * hf_tuple and hf_dynamic into live caches. llama_cpp is a sequence file that llama_state_seq_load_file reads; type
+   * (f16) is that of the reader's K and V, and flash (true) says whether the reader uses flash attention. vllm_cpu and
+   * vllm_cuda write a folder that vLLM's ExampleConnector reads as its shared_storage_path, in the order of attention
+   * on x86 processors or on CUDA; type is the model's there, and page is the reader's block size (128 on a CPU, 16 on
+   * CUDA). A form refuses a state that it cannot hold. */
+  saveCache(path: string, options?: { form?: "native" | "hf_tuple" | "hf_dynamic" | "llama_cpp" | "vllm_cpu" | "vllm_cuda"; type?: "f16" | "f32" | "bf16" | "q8_0" | "q4_0"; flash?: boolean; page?: number }): SavedCache;
+  saveCache(path: string, form?: "native" | "hf_tuple" | "hf_dynamic" | "llama_cpp" | "vllm_cpu" | "vllm_cuda", options?: { type?: "f16" | "f32" | "bf16" | "q8_0" | "q4_0"; flash?: boolean; page?: number }): SavedCache;
+  saveCache(path: string, form?: "native" | "hf_tuple" | "hf_dynamic" | "llama_cpp" | "vllm_cpu" | "vllm_cuda", type?: "f16" | "f32" | "bf16" | "q8_0" | "q4_0", flash?: boolean, page?: number): SavedCache;
+  saveCache(options: { path: string; form?: "native" | "hf_tuple" | "hf_dynamic" | "llama_cpp" | "vllm_cpu" | "vllm_cuda"; type?: "f16" | "f32" | "bf16" | "q8_0" | "q4_0"; flash?: boolean; page?: number }): SavedCache;
   /** Replaces the session's content by a cache file, as one commit; content is the hash that the file must have. The
    * rows are labelled loaded. With verify each row is compared with what the model computes, at the price of a prompt,
-   * and labelled exact; a file with other rows is refused (other_rows). */
+   * and labelled exact; a file with other rows is refused (other_rows). The cache of another program is read as the
+   * smallest explanation of its rows says; wrong rows stay wrong. */
   loadCache(path: string, options?: { content?: string; verify?: boolean }): LoadedCache;
   loadCache(path: string, content?: string, options?: { verify?: boolean }): LoadedCache;
   loadCache(path: string, content?: string, verify?: boolean): LoadedCache;

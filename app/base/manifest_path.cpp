@@ -34,7 +34,7 @@ void setAt(json& object, const QString& path, const json& value) {
 
 /// The policy under another name, with the keys that the new one takes.
 json renamed(const json& policy, const json& name) {
-  const PolicyName* next = name.is_string() ? policyNamed(jsonOr(name, std::string())) : nullptr;
+  const std::optional<PolicyName> next = policyNamed(jsonOr(name, std::string()));
   json out = json::object();
   for (const auto& [key, value] : policy.items()) {
     const std::string& wanted = key;

@@ -11,7 +11,7 @@
 #include "app/cli/lists.h"
 #include "core/api/manifest.h"
 #include "core/api/texts.h"
-#include "core/policy/policy_program.h"
+#include "core/policy/outside_program.h"
 
 namespace kvlab {
 
@@ -81,7 +81,7 @@ void addSessionOptions(CLI::App& app, SessionOptions& options) {
   add("--dtype", "TYPE", options.dtype, "f32, bf16 or f16");
   add("--policy", "NAME[:k=v,..]", options.policy, "eviction policy");
   add("--policy-module", "FILE", options.policyModule,
-      "a Python file with policies (@kvlab.policy), to be used by name");
+      "a Python file with policies (@kvlab.policy) and other rules, to be used by name");
   add("--layout", "NAME[:k=v,..]", options.layout, "storage layout");
   add("--kv", "K=f16,V=int8", options.kv, "row formats");
   add("--position", "MODE", options.position, "context, absolute or cache");
@@ -120,7 +120,7 @@ Status addNamed(json& manifest, const std::string& key, const std::string& text)
 
 Result<json> buildManifest(const SessionOptions& options) {
   json manifest = json::object();
-  if (!options.policyModule.empty()) KV_TRY(addPolicyFile(options.policyModule));
+  if (!options.policyModule.empty()) KV_TRY(addOutsideFile(options.policyModule));
   if (!options.manifest.empty()) manifest = KV_TRY(readManifest(options.manifest));
   for (const auto& [key, value] : {std::pair{"model", options.model},
                                    {"backend", options.backend},
@@ -176,6 +176,22 @@ void addCheck(CLI::App& check, CommandLine& line) {
   check.footer(
       "Exit codes: 0 every test passed or was skipped, 1 a test failed or the run was stopped, 2 wrong usage, 3 the "
       "model, the text or the file was refused.");
+}
+
+void addCompare(CLI::App& compare, CommandLine& line) {
+  addOption(compare, "file", "FILE", line.file, "the cache: a file or a folder that another program wrote")->required();
+  addOption(compare, "--ids", "IDS", line.ids,
+            "token ids of its text, 1,2,3 or a file of them (those of the file, unless given)");
+  addOption(compare, "--importer", "NAME", line.importer, "how to read it, of kvlab list importers (by its content)");
+  addOption(compare, "--mapping", "FILE", line.mapping, "what the arrays of a file are, for the importer arrays");
+  addOption(compare, "--sequence", "N", line.sequence, "sequence of a file that holds several")
+      ->check(CLI::Range(0, 1 << 30));
+  addOption(compare, "--baseline", "FILE", line.baseline,
+            "a former answer, of --json FILE: exit 0 if this one is no worse");
+  addOption(compare, "--html", "FILE", line.html, "write a report as one page, to attach to an issue");
+  compare.footer(
+      "Exit codes: 0 equal, 1 explained, 2 not explained or wrong usage, 3 the file, the model or the ids were "
+      "refused.");
 }
 
 void addModel(CLI::App& model, Grammar& grammar) {
@@ -249,6 +265,9 @@ void addVerbs(Grammar& grammar) {
            line);
   addClinic(verb("clinic", "plant known bugs of KV caches and see which check finds them"), line);
   addCheck(verb("check", "test the engine and a checkpoint on a model: kvlab check --model M"), line);
+  addCompare(
+      verb("compare", "find what is wrong with a cache that another program wrote: kvlab compare FILE --model M"),
+      line);
   addPerplexity(verb("perplexity", "measure how well a model, with a cache policy or row type, predicts a text"), line);
   addModel(*app.add_subcommand("model", "fetch, list and remove models that have a name"), grammar);
   CLI::App& replay = verb("replay", "open a capture, or print it as a table");

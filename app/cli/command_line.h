@@ -12,10 +12,10 @@
 namespace kvlab {
 
 /// Process exit codes.
-enum class Exit : int { Ok = 0, Failed = 1, Usage = 2, Refused = 3 };
+enum class Exit : int { Ok = 0, Failed = 1, Usage = 2, Unexplained = 2, Refused = 3 };
 
 struct CommandLine {
-  std::string verb = "gui";  // gui run test bench sweep train perplexity clinic check model replay info list ..
+  std::string verb = "gui";  // gui run test bench sweep train perplexity clinic check compare model replay info list ..
   nlohmann::json manifest = nlohmann::json::object();  // from --manifest and the session options
   std::string file;                                    // script, tests, capture, sweep, text, model's name
   std::string out;                                     // --out
@@ -37,6 +37,8 @@ struct CommandLine {
   long long rows = 0;                                  // train --rows, perplexity --tokens; 0 = the default
   int context = 0, stride = 0;                         // perplexity, 0 = the defaults
   bool verify = false;                                 // replay --verify
+  std::string ids, importer, mapping, baseline, html;  // compare
+  int sequence = -1;                                   // compare --sequence; -1 = the only one
   long long to = -1;                                   // replay --to
   double limit = 0;                                    // run, test --time-limit; 0 = none, or the default
   bool update = false;                                 // run, test --update

@@ -39,5 +39,6 @@ Ending runPerplexity(const CommandLine& line);
 Ending runModel(const CommandLine& line);
 Ending runClinicCommand(const CommandLine& line);
 Ending runCheck(const CommandLine& line);
+Ending runCompare(const CommandLine& line);
 
 }  // namespace kvlab

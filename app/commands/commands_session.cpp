@@ -73,9 +73,10 @@ void addFile(std::vector<Command>& list, CommandHead head, const PathQuestion& q
 }
 
 constexpr auto kCaches = "Cache files (*.safetensors)";
+constexpr auto kAnyCaches = "Cache files (*.safetensors *.ggsq *.npz *.pt *.bin);;All files (*)";
 
 Status loadCache(CommandHost& host, const Json& args) {
-  PathQuestion question{"Load Cache", kCaches};
+  PathQuestion question{"Load Cache", kAnyCaches};
   question.choice = "Compare each row with what the model computes (takes as long as a prompt)";
   question.chosen = std::make_shared<bool>(memberOr(args, "verify", false));
   return withPath(host, args, question, [verify = question.chosen](CommandHost& window, const QString& path) {
@@ -147,8 +148,10 @@ void addFiles(std::vector<Command>& list) {
           kSaveCapture, fileVerb("saveCapture"), needsIdle, {.keys = {"Ctrl+S"}, .icon = "save", .startsGroup = true});
   addFile(list, {"save_cache", "Save Cache…", "File", "Write the KV cache, exactly."},
           {"Save Cache", kCaches, true, ".safetensors"}, fileVerb("saveCache"), needsIdle);
-  add(list, {"load_cache", "Load Cache…", "File", "Replace the KV cache with the one that a file holds."}, loadCache,
-      needsFreeAlone,
+  add(list,
+      {"load_cache", "Load Cache…", "File",
+       "Replace the KV cache with the one that a file of kvlab or of another program holds."},
+      loadCache, needsFreeAlone,
       {.args = {{"path", "string", "the file; asked for when missing"},
                 {"verify", "boolean", "compare each row with what the model computes"}}});
   add(list,

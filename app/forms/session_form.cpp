@@ -32,7 +32,7 @@ QString helpOfChoice(const json& manifest, const QString& key) {
   if (key != "policy" && key != "layout") return {};
   const std::string name = manifestText(valueInForce(manifest, key.toStdString())).section(':', 0, 0).toStdString();
   if (key == "policy") {
-    const PolicyName* policy = policyNamed(name);
+    const std::optional<PolicyName> policy = policyNamed(name);
     return policy ? fromView(policy->help) : QString();
   }
   for (const LayoutName& one : layouts())

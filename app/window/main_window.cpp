@@ -20,6 +20,7 @@
 #include "app/window/keyboard.h"
 #include "app/window/paint_turns.h"
 #include "core/api/read_json.h"
+#include "core/foreign/foreign_cache.h"
 #include "widgets/base/panes.h"
 #include "widgets/base/tab_stops.h"
 #include "widgets/base/theme.h"
@@ -319,14 +320,14 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 /// The command that dropping this file runs; empty = none.
 static QString commandFor(const QString& path) {
   const QFileInfo file(path);
-  if (file.isDir())
-    return QFileInfo::exists(path + "/config.json") || !QDir(path, "*.gguf", {}, QDir::Files).isEmpty() ? "open_model"
-                                                                                                        : "";
+  if (file.isDir() && (QFileInfo::exists(path + "/config.json") || !QDir(path, "*.gguf", {}, QDir::Files).isEmpty()))
+    return "open_model";
   if (path.endsWith(".gguf")) return "open_model_file";
   if (path.endsWith(".kvcap")) return "open_capture";
   if (path.endsWith(".safetensors")) return "load_cache";
   if (path.endsWith(".json")) return "open_manifest";
-  return path.endsWith(".js") ? "run_script" : "";
+  if (path.endsWith(".js")) return "run_script";
+  return isForeignCache(path.toStdString()) ? "load_cache" : "";
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

@@ -10,6 +10,7 @@
 #include "core/analysis/metrics.h"
 #include "core/edit/recompute.h"
 #include "core/edit/row_driver.h"
+#include "core/model/decoder/row_codec.h"
 #include "core/state/mirror_map.h"
 #include "kernels/backend/staging.h"
 
@@ -68,8 +69,7 @@ class ScratchRows : public RowDriver {
     const CacheLayers pools{config.layers, static_cast<int>(m_store.layers().size()) / config.layers};
     kernels::RowFormat format = m_store.pool(pools.of(layer)[0]).format();  // the same in all of the layer
     format.kvHeads = config.kvHeads / m_layers.perLayer;
-    format.k = m_in.types.k.value_or(format.k);
-    format.v = m_in.types.v.value_or(format.v);
+    format = KV_TRY(withTypes(format, m_in.types.k, m_in.types.v));
     for (int part = 0; part < m_layers.perLayer; ++part) m_scratch.push_back(KV_TRY(scratchFor(format, part)));
     return ok();
   }

@@ -77,21 +77,26 @@ std::string rowTypesText() {
   return all;
 }
 
+/// A row type, or a codec that was added.
 std::optional<std::string> readRowType(const json& v, std::string& out) {
   for (const std::string_view type : rowTypes())
     if (v == type) {
       out = type;
       return std::nullopt;
     }
-  return "is not " + rowTypesText();
+  const Result<AddedUse> codec = addedUse(AddedKind::Codec, v);
+  if (codec) out = codec->text;
+  return codec ? std::nullopt : std::optional("is not " + rowTypesText() + ", and " + codec.error().why);
 }
 
 void readRowTypes(ManifestKeys& keys, std::string& k, std::string& v) {
   const std::string types = keys.listing() ? rowTypesText() : std::string();
   keys.object("kv", "Storage types of rows.", [&](ManifestKeys& inner) {
-    inner.take("k", types.c_str(), json(), "Type that keys are stored in; left out, it is dtype.",
+    inner.take("k", types.c_str(), json(),
+               "Type that keys are stored in, or a codec that was added; left out, it is dtype.",
                [&](const json& value) { return readRowType(value, k); });
-    inner.take("v", types.c_str(), json(), "Type that values are stored in; left out, it is dtype.",
+    inner.take("v", types.c_str(), json(),
+               "Type that values are stored in, or a codec that was added; left out, it is dtype.",
                [&](const json& value) { return readRowType(value, v); });
   });
 }
@@ -141,15 +146,27 @@ void readStart(ManifestKeys& keys, BrightnessSettings& b) {
   }
 }
 
+std::optional<std::string> readCompressor(const json& v, std::string& out) {
+  for (const char* own : {"off", "nearest", "outside"})
+    if (v == own) {
+      out = own;
+      return std::nullopt;
+    }
+  const Result<AddedUse> use = addedUse(AddedKind::Compressor, v);
+  if (use) out = use->text;
+  return use ? std::nullopt : std::optional("is not one of off, nearest, outside, and " + use.error().why);
+}
+
 void readBrightness(ManifestKeys& keys, BrightnessSettings& b) {
   keys.real("decay", b.decay, 0, 1e6, "The loss of every token per generated token.");
   keys.real("gain", b.gain, 0, 1e6, "The gain of a token per unit of attention that it gets.");
   keys.real("max", b.max, 0, 1e6, "The brightest that a token can be.");
   keys.object("start", "Brightness of new tokens, by their source.", [&](ManifestKeys& inner) { readStart(inner, b); });
   keys.integer("target", b.target, 2, 1 << 30, "Tokens from which on the dimmest pairs are culled.");
-  keys.text("compressor", b.compressor, {"off", "nearest", "outside"},
+  keys.take("compressor", "one of off, nearest, outside", b.compressor,
             "The replacement of a culled pair: nearest takes the token whose embedding is nearest to the pair's mean, "
-            "outside leaves it to lists of actions.");
+            "outside leaves it to lists of actions; or a compressor that was added.",
+            [&](const json& v) { return readCompressor(v, b.compressor); });
   keys.real("min_cosine", b.minCosine, -1, 1, "A replacement that is less near to the mean than this is none.");
 }
 
@@ -372,6 +389,22 @@ Result<Manifest> Manifest::with(const json& change) const {
   for (const LayerOverride& one : own) add(out.layers, one);
   std::erase_if(out.layers, [](const LayerOverride& one) { return one.empty(); });
   return out;
+}
+
+json Manifest::pinned(json keys) {
+  const auto pin = [](json& holder, const char* key, AddedKind kind) {
+    if (!holder.is_object() || !holder.contains(key)) return;
+    if (const Result<AddedUse> use = addedUse(kind, holder[key])) holder[key] = use->text;
+  };
+  const auto types = [&pin](json& from) {
+    if (!from.is_object() || !from.contains("kv")) return;
+    for (const char* key : {"k", "v"}) pin(from["kv"], key, AddedKind::Codec);
+  };
+  types(keys);
+  if (keys.contains("layers"))
+    for (json& layer : keys["layers"]) types(layer);
+  if (keys.contains("brightness")) pin(keys["brightness"], "compressor", AddedKind::Compressor);
+  return keys;
 }
 
 std::span<const std::string_view> livingKeys() {

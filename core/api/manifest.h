@@ -34,8 +34,10 @@ struct BrightnessSettings {
   double decay = 2, gain = 10, max = 255;
   std::map<std::string, double> start = {};  // per source; others start at max
   int target = 500;                          // culling begins here
-  std::string compressor = "off";            // off | nearest (built in) | outside (action lists)
+  std::string compressor = "off";            // off | nearest (built in) | outside (action lists) | an added one
   double minCosine = 0;                      // a replacement below this is no replacement
+  /// Culling asks a rule from outside.
+  bool asksOutside() const { return compressor != "off" && compressor != "nearest" && compressor != "outside"; }
   bool operator==(const BrightnessSettings&) const = default;
 };
 
@@ -110,6 +112,9 @@ struct Manifest {
   static Result<Manifest> fromJson(const nlohmann::json& json);
   /// Complete: every key with its value.
   nlohmann::json toJson() const;
+  /// Keys of a manifest whose values name things that were added (added.h) as the manifest keeps them, with their
+  /// revisions; everything else as it is.
+  static nlohmann::json pinned(nlohmann::json keys);
 
   /// With the keys of `change`, which has the form of a manifest and may leave any out. An object takes its keys one by
   /// one, except policy, after_edit and brightness.start, which are replaced. layout, kv and policy hold for all layers

@@ -46,9 +46,9 @@ bool anyTakes(const std::string& key) {
 /// own: the key without "policy.".
 std::string whyPolicyIdles(const json& manifest, const std::string& own) {
   const auto name = jsonOr(valueInForce(manifest, kPolicy), std::string());
-  const PolicyName* policy = policyNamed(name);
+  const std::optional<PolicyName> policy = policyNamed(name);
   if (!policy) return {};  // the check names the mistake
-  if (policy == policyNamed("full")) return "the policy is full, which keeps every row";
+  if (policy->name == "full") return "the policy is full, which keeps every row";
   const auto ofIt = [&](const PolicyPreset& one) { return one.policy == policy->name; };
   if (own == "preset" && std::none_of(policyPresets().begin(), policyPresets().end(), ofIt))
     return name + " has no presets";

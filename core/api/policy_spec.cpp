@@ -2,8 +2,6 @@
 #include "core/api/policy_spec.h"
 
 #include <algorithm>
-#include <deque>
-#include <mutex>
 
 #include "core/api/manifest_keys.h"
 #include "core/api/texts.h"
@@ -20,13 +18,6 @@ constexpr Word<HeadBudget> kHeadBudgets[] = {{"uniform", HeadBudget::Uniform}, {
 constexpr Word<Pooling> kPoolings[] = {{"avg", Pooling::Average}, {"max", Pooling::Maximum}};
 constexpr std::int32_t kMostRows = 1 << 24;
 constexpr const char* kTotals[] = {"budget", "capacity", "ratio"};
-
-/// A name that stands in "name:key=value".
-bool isWord(const std::string& text) {
-  const bool begins = !text.empty() && text[0] >= 'a' && text[0] <= 'z';
-  return begins && text.size() <= 64 &&
-      text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
-}
 
 Error refused(const std::string& field, const json& value, const std::string& why, const std::string& remedy) {
   return Error("bad_manifest", "the policy was refused", why, remedy, field, value);
@@ -51,8 +42,8 @@ void optionalNumber(ManifestKeys& keys, const char* key, std::optional<Value>& o
 
 /// Keys that an added policy brought along; each keeps the type of its default.
 void readOptions(ManifestKeys& keys, const PolicyName& policy, PolicySpec& spec) {
-  if (policy.options.empty()) return;
-  json values = json::parse(policy.options);
+  if (!policy.options || policy.options->empty()) return;
+  json values = *policy.options;
   if (spec.options.is_object()) values.update(spec.options);
   for (const auto& [key, value] : values.items())
     keys.take(key.c_str(),
@@ -153,8 +144,8 @@ Result<json> withPreset(const json& given) {
     out["preset"] = preset.name;
     return out;
   }
-  const PolicyName* policy = policyNamed(name);
-  if (wanted.empty() && policy && policy->added) return over(json::parse(kBandsOfAdded), given);
+  const std::optional<PolicyName> policy = policyNamed(name);
+  if (wanted.empty() && policy && policy->options) return over(json::parse(kBandsOfAdded), given);
   if (wanted.empty()) return given;
   return refused("preset", wanted, wanted + " is not a preset of " + name,
                  all.empty() ? "leave preset out" : "its presets are " + all);
@@ -181,61 +172,36 @@ constexpr PolicyName kPolicies[] = {
 #undef KVLAB_POLICY
 };
 
-/// Added policies. An entry is never changed or taken away, so that its texts stay valid: a later one takes its place.
-struct AddedPolicies {
-  std::mutex mutex;
-  std::deque<std::string> texts;
-  std::deque<PolicyName> all;
-  std::vector<const PolicyName*> present;  // each name once
-
-  std::string_view kept(std::string text) { return texts.emplace_back(std::move(text)); }
-};
-AddedPolicies& addedPolicies() {
-  static auto* const added = new AddedPolicies;  // outlives every thread
-  return *added;
-}
-
-/// "" or the reason why an option cannot be one.
-std::string optionFault(const std::string& name, const json& value) {
-  if (!isWord(name)) return "the option \"" + name + "\" is not a word of small letters, digits and underscores";
-  if (!value.is_number() && !value.is_boolean() && !value.is_string())
-    return "the option " + name + " is neither a number, a text nor a flag";
+/// True for a key that policies have already.
+bool isPolicyKey(const std::string& name) {
   std::vector<ManifestKey> own;
   ManifestKeys keys(own, "");
   listPolicyKeys(keys);
-  const bool taken = std::ranges::any_of(own, [&](const ManifestKey& one) { return one.key == name; });
-  return taken ? "the option " + name + " has the name of a key that policies have already" : "";
+  return std::ranges::any_of(own, [&](const ManifestKey& one) { return one.key == name; });
+}
+
+PolicyName nameOf(const Added& one) {
+  return {one.name, one.more["keys"].get_ref<const std::string&>(), one.help, &one.options};
 }
 
 }  // namespace
 
 std::vector<PolicyName> policies() {
   std::vector<PolicyName> out(std::begin(kPolicies), std::end(kPolicies));
-  AddedPolicies& added = addedPolicies();
-  const std::lock_guard lock(added.mutex);
-  for (const PolicyName* one : added.present) out.push_back(*one);
+  for (const Added* one : addedOf(AddedKind::Policy)) out.push_back(nameOf(*one));
   return out;
 }
 
-Status addPolicyName(const std::string& name, const std::string& keys, const std::string& help, const json& options) {
+Status addPolicyName(Added policy) {
   const auto fault = [&](const std::string& why) {
-    return Error("bad_policy", "the policy " + name + " was not added", why, "give it another one", "name", name);
+    return Error("bad_policy", "the policy " + policy.name + " was not added", why, "give it another one", "name",
+                 policy.name);
   };
-  if (!isWord(name)) return fault("its name is not a word of small letters, digits and underscores");
-  if (std::ranges::any_of(kPolicies, [&](const PolicyName& one) { return one.name == name; }))
+  if (std::ranges::any_of(kPolicies, [&](const PolicyName& one) { return one.name == policy.name; }))
     return fault("the program has a policy of that name");
-  if (!options.is_null() && !options.is_object()) return fault("its options are not an object");
-  for (const auto& [key, value] : options.items())
-    if (const std::string why = optionFault(key, value); !why.empty()) return fault(why);
-  AddedPolicies& added = addedPolicies();
-  const std::lock_guard lock(added.mutex);
-  const PolicyName& made =
-      added.all.emplace_back(PolicyName{added.kept(name), added.kept(keys), added.kept(help),
-                                        options.empty() ? std::string_view() : added.kept(options.dump()), true});
-  const auto before = std::ranges::find(added.present, name, &PolicyName::name);
-  if (before != added.present.end()) *before = &made;
-  else added.present.push_back(&made);
-  return ok();
+  for (const auto& [key, value] : policy.options.items())
+    if (isPolicyKey(key)) return fault("the option " + key + " has the name of a key that policies have already");
+  return add(std::move(policy));
 }
 
 bool PolicyName::takes(std::string_view key) const {
@@ -243,13 +209,11 @@ bool PolicyName::takes(std::string_view key) const {
   return all.find(' ' + std::string(key) + ' ') != std::string::npos;
 }
 
-const PolicyName* policyNamed(std::string_view name) {
+std::optional<PolicyName> policyNamed(std::string_view name) {
   for (const PolicyName& one : kPolicies)
-    if (one.name == name) return &one;
-  AddedPolicies& added = addedPolicies();
-  const std::lock_guard lock(added.mutex);
-  const auto found = std::ranges::find(added.present, name, &PolicyName::name);
-  return found == added.present.end() ? nullptr : *found;
+    if (one.name == name) return one;
+  const Added* const added = addedNamed(AddedKind::Policy, name);
+  return added ? std::optional(nameOf(*added)) : std::nullopt;
 }
 
 std::string notAPolicy(std::string_view name) {
@@ -281,7 +245,7 @@ Result<PolicySpec> PolicySpec::fromJson(const json& given) {
   if (object->contains("preset") && !(*object)["preset"].is_string())
     return refused("preset", (*object)["preset"], "preset is not a text", "see kvlab list policies");
   const std::string name = (*object)["name"].get<std::string>();
-  const PolicyName* policy = policyNamed(name);
+  const std::optional<PolicyName> policy = policyNamed(name);
   if (!policy) return refused("name", name, notAPolicy(name), "see kvlab list policies");
   json merged = KV_TRY(withPreset(*object));
   PolicySpec spec;
@@ -290,7 +254,7 @@ Result<PolicySpec> PolicySpec::fromJson(const json& given) {
   keys.text("name", spec.name, {}, "");
   keys.text("preset", spec.preset, {}, "");
   if (!spec.keepsAll()) readBands(keys, spec);
-  readOwn(keys, policy, spec);
+  readOwn(keys, &*policy, spec);
   if (const std::optional<Error> error = keys.finish())
     return refused(error->field, error->value, error->why, "see kvlab list policies for its keys");
   if (const std::optional<Error> error = contradiction(spec)) return *error;
@@ -305,7 +269,7 @@ json PolicySpec::toJson() const {
   json read;
   ManifestKeys keys = ManifestKeys::into(read);
   readBands(keys, spec);
-  if (const PolicyName* policy = policyNamed(name)) readOwn(keys, policy, spec);
+  if (const std::optional<PolicyName> policy = policyNamed(name)) readOwn(keys, &*policy, spec);
   if (!windowGiven) read.erase("window");
   if (allocator != Allocator::Pyramid) read.erase("beta");
   if (!byHead()) read.erase("alpha");

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/api/added.h"
 #include "core/api/error.h"
 
 namespace kvlab {
@@ -23,20 +24,17 @@ enum class HeadBudget : std::uint8_t { Uniform, Adaptive };
 enum class Pooling : std::uint8_t { Average, Maximum };
 
 struct PolicyName {
-  std::string_view name, keys, help;  // keys: its own, separated by blanks
-  std::string_view options = {};      // keys that the program knows nothing of, with their defaults: a JSON object
-  bool added = false;                 // by addPolicyName()
+  std::string_view name, keys, help;        // keys: its own, separated by blanks
+  const nlohmann::json* options = nullptr;  // of an added one: keys that the program knows nothing of, with defaults
   bool takes(std::string_view key) const;
 };
 /// Those of the program, then those that were added, in their order. Names and texts stay valid for good. Any thread.
 std::vector<PolicyName> policies();
-/// Null where there is none. Any thread.
-const PolicyName* policyNamed(std::string_view name);
-/// Adds a policy whose rule comes from outside, or replaces an added one of the same name. options: null or an object
-/// of texts, numbers and flags. Errors (code bad_policy): the name is no word or one of the program's; an option has
-/// the name of another key. Any thread.
-Status addPolicyName(const std::string& name, const std::string& keys, const std::string& help,
-                     const nlohmann::json& options);
+/// None where there is none. Any thread.
+std::optional<PolicyName> policyNamed(std::string_view name);
+/// Adds a policy to the registry (core/api/added.h); more.keys are the keys that it takes. Errors (code bad_policy):
+/// those of add(); the name is one of the program's; an option has the name of another key. Any thread.
+Status addPolicyName(Added policy);
 
 struct PolicyPreset {
   std::string_view policy, name, keys, source;  // keys: a JSON object

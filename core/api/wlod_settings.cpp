@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/api/wlod_settings.h"
 
+#include "core/api/added.h"
 #include "core/api/manifest_keys.h"
 
 namespace kvlab {
@@ -14,8 +15,14 @@ constexpr Word<WlodRecompute> kRecomputes[] = {{"chosen", WlodRecompute::Chosen}
                                                {"selective", WlodRecompute::Selective},
                                                {"keep", WlodRecompute::Keep}};
 
-void readName(ManifestKeys& keys, const char* key, std::string& out, std::string_view meaning) {
-  keys.take(key, "text", out, meaning, [&](const json& v) -> std::optional<std::string> {
+/// A name, a file, or one that was added.
+void readName(ManifestKeys& keys, const char* key, AddedKind kind, std::string& out, std::string_view meaning) {
+  keys.take(key, "text", out, meaning, [&, kind](const json& v) -> std::optional<std::string> {
+    if (v.is_object() || namesAdded(kind, v)) {
+      const Result<AddedUse> use = addedUse(kind, v);
+      if (use) out = use->text;
+      return use ? std::nullopt : std::optional(use.error().why);
+    }
     if (!v.is_string() || v.get<std::string>().empty()) return "is not a name or a file";
     out = v.get<std::string>();
     return std::nullopt;
@@ -23,9 +30,9 @@ void readName(ManifestKeys& keys, const char* key, std::string& out, std::string
 }
 
 void readAllocator(ManifestKeys& keys, WlodSettings& w) {
-  readName(keys, "lens", w.lens,
+  readName(keys, "lens", AddedKind::Lens, w.lens,
            "The source of scores that say where detail is wanted: attention, trained (a network for the model), "
-           "script (the verb setLensScores), a file of a network or of weights, or off.");
+           "script (the verb setLensScores), a file of a network or of weights, one that was added, or off.");
   keys.real("expand_at", w.expandAt, 0, 1, "A score above this expands a gist.");
   keys.real("collapse_at", w.collapseAt, 0, 1, "A score below minus this collapses a block.");
   keys.integer("edits", w.edits, 1, 1024, "Edits of one round at most.");
@@ -65,7 +72,8 @@ void WlodSettings::read(ManifestKeys& keys) {
   if (nearCausal && attention != "pyramid")
     keys.fail("near_causal", true, "does nothing with attention flat: leave it out, or set attention to pyramid");
   keys.real("sigma", sigma, 0, 16, "Blur of a gist in halves of its span; 0 leaves its rotation undamped.");
-  readName(keys, "gist", gist, "How a gist is made: mean, trained (shipped for the model), or a file of a network.");
+  readName(keys, "gist", AddedKind::Gist, gist,
+           "How a gist is made: mean, trained (shipped for the model), a file of a network, or one that was added.");
   readAllocator(keys, *this);
   keys.integer("start_tokens", startTokens, 0, 1 << 20, "Cold start: the newest moments that stand as tokens.");
   keys.integer("start_gists", startGists, 0, 1 << 24, "Cold start: moments before them that stand as LOD1.");

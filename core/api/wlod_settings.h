@@ -19,8 +19,8 @@ struct WlodSettings {
   std::int32_t near = 256, middle = 4096;  // w, w2: moments seen as entries, and through LOD1 at least
   bool nearCausal = false;                 // summaries see the rows of their own span, too
   double sigma = 1;                        // blur of a gist in halves of its span; 0 = its rotation is not damped
-  std::string gist = "mean";               // mean | trained (shipped for the model) | a file
-  std::string lens = "attention";          // attention | trained | script | off | a file
+  std::string gist = "mean";               // mean | trained (shipped for the model) | a file | an added one
+  std::string lens = "attention";          // attention | trained | script | off | a file | an added one
   double expandAt = 0.2, collapseAt = 0.2;
   std::int32_t edits = 4;     // per round
   double dirty = 0.2;         // share of the entries that an edit may make dirty, in all rounds but one of `patience`

@@ -114,7 +114,8 @@ class CulledPairs {
 
   void check() {
     chosen();
-    if (m_findings.count() == 0 && m_input.transformer && !m_deed.pairs.empty()) tokens();
+    const bool judged = m_input.transformer && !m_input.manifest.brightness.asksOutside();
+    if (m_findings.count() == 0 && judged && !m_deed.pairs.empty()) tokens();
     for (const CulledPair& pair : m_deed.pairs)
       if (m_findings.count() == 0 && pair.token) carriedOut(pair);
   }

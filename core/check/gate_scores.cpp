@@ -12,6 +12,7 @@
 #include "core/check/stored_heads.h"
 #include "core/model/decoder/frequencies.h"
 #include "core/model/decoder/gate_weights.h"
+#include "core/model/decoder/row_codec.h"
 #include "core/model/files/tensor.h"
 #include "kernels/row_checksum.h"
 
@@ -60,6 +61,7 @@ void scored(const CheckInput& input, const GateWeights& gates, std::uint64_t ran
   if (state.pastOf(layer, map.ledger[i]).k.any()) return;  // the gate saw another key
   if (newest && map.ledger[i] < input.before->ledger.nextId()) return;
   const RowPool& pool = input.store.pool(layer);
+  if (!codecOf(pool.format().codecs, true).empty()) return;  // and here
   const int head = static_cast<int>(random / 512 % at(pool.format().kvHeads));
   const Column<float>& all = state.gateScores[at(layers.layerOf(layer))];
   const std::size_t heads = at(input.transformer->model().config().kvHeads),

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/api/json_values.h"
+#include "core/model/decoder/row_codec.h"
 #include "kernels/backend/cuda_ops.h"
 #include "kernels/row_checksum.h"
 #include "kernels/row_quant.h"
@@ -97,10 +98,32 @@ bool StoredHeads::agree(CacheLayer layer, std::size_t index, int kv, ScalarHead 
   if (turned) m_decoder.turn(m_input.state.cacheLayers().layerOf(layer), k.values, phaseOf(map.phases[index]), false);
   const Place place{layer, group.all ? std::nullopt : std::optional(index), map.ledger[index]};
   const RowPast past = m_input.state.pastOf(layer, map.ledger[index]);
-  const Rounding byK = past.k.any() ? past.k : roundingOf(pool.format().k);
-  const Rounding byV = past.v.any() ? past.v : roundingOf(pool.format().v);
+  Rounding byK = past.k.any() ? past.k : roundingOf(pool.format().k);
+  Rounding byV = past.v.any() ? past.v : roundingOf(pool.format().v);
+  if (pool.format().codecs) {
+    byK = byK.then(byCodec(layer, true, kv, k.values));
+    byV = byV.then(byCodec(layer, false, kv, v.values));
+  }
   return same(place, kv, {"K", byK, k.values, storedK, k.unsure}, more) &&
       same(place, kv, {"V", byV, v.values, storedV, v.unsure}, more);
+}
+
+/// The error of a layer's codec, measured on the exact head. The pass encoded one that differs a little, so that values
+/// near a border between two codes may have gone the other way: twice the largest error of the head.
+Rounding StoredHeads::byCodec(CacheLayer layer, bool keys, int kv, std::span<const double> exact) const {
+  const CacheLayers layers = m_input.state.cacheLayers();
+  kernels::RowFormat one = m_input.store.pool(layer).format();
+  const int first = layers.partOf(layer) * one.kvHeads + kv;
+  one.kvHeads = 1;
+  const std::vector<float> values(exact.begin(), exact.end());
+  const Result<std::vector<float>> made = coded(one, keys, layers.layerOf(layer), first, 1, values.data(), 0);
+  if (!made) return {0, Rounding::kAny};  // a pass with such a row fails by itself
+  float most = 0, apart = 0;
+  for (std::size_t i = 0; i < made->size(); ++i) {
+    most = std::max(most, std::abs(values[i]));
+    apart = std::max(apart, std::abs(values[i] - (*made)[i]));
+  }
+  return {0, most > 0 ? std::min(Rounding::kAny, 2 * apart / most) : apart > 0 ? Rounding::kAny : 0};
 }
 
 bool StoredHeads::same(const Place& place, int kv, const Half& half, double more) const {

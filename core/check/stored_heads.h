@@ -58,6 +58,7 @@ class StoredHeads {
     double unsure;  // by how the products of the session round
   };
   bool same(const Place& place, int kv, const Half& half, double more) const;
+  Rounding byCodec(CacheLayer layer, bool keys, int kv, std::span<const double> exact) const;
 
   const CheckInput& m_input;
   const ScalarDecoder& m_decoder;

@@ -104,6 +104,7 @@ Result<RowsBrought> RowDriver::byLayers(const Progress& progress) {
       float* x = m_x + one.begin * t.hidden();
       beginChunk(layer, one, parts[0], x);
       t.layer(layer, parts, one.n, x);
+      KV_TRY(codedWell());
     }
     KV_TRY(endLayer(layer));
   }
@@ -239,7 +240,13 @@ Status RowDriver::runChunk(const RowsChunk& chunk) {
     for (const CacheLayer own : m_layers.each()) m_witness->told(whole, own, m_listed[at(own)]);
   }
   send(whole);
-  return ok();
+  return codedWell();
+}
+
+/// The error of a codec, if one has failed.
+Status RowDriver::codedWell() {
+  std::optional<Error> failure = m_transformer.takeFailure();
+  return failure ? Status(std::move(*failure)) : ok();
 }
 
 /// Computes the surprise of the tokens that follow the rows of a chunk, from the logits of these rows.

@@ -121,6 +121,7 @@ class RowDriver {
   std::vector<kernels::GateMlpArgs> aimGates(std::vector<LayerPass>& passes, const RowsChunk& chunk) const;
   Status runChunk(const RowsChunk& chunk);
   Status score(const RowsChunk& chunk);
+  Status codedWell();
   void send(const WholePass& whole);
   std::string keyOf(const WholePass& whole);
   Result<RowsBrought> finish(const char* what);

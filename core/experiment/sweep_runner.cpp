@@ -156,12 +156,13 @@ class Sweep {
     return hashOf(content);
   }
 
-  /// Added policies that the specification names, by name: a sweep is not resumed with another rule.
+  /// Rules from outside that the specification names, by name: a sweep is not resumed with another rule.
   json addedRules() const {
     const std::string text = m_spec.given.dump();
     json out = json::object();
-    for (const json& one : addedPolicies(0))
-      if (const std::string name = one["name"]; text.find(name) != std::string::npos) out[name] = one["revision"];
+    for (const AddedKind kind : kAddedKinds)
+      for (const Added* one : addedOf(kind))
+        if (text.find(one->name) != std::string::npos) out[one->name] = one->revision;
     return out;
   }
 

@@ -302,7 +302,7 @@ class Expansion {
     Result<json> policy = namedObject(given);
     if (!policy) return badField("policy", given, "is none: " + policy.error().why);
     const json name = policy->value("name", json());
-    const PolicyName* known = name.is_string() ? policyNamed(name.get<std::string>()) : nullptr;
+    const std::optional<PolicyName> known = policyNamed(name.is_string() ? name.get<std::string>() : "");
     if (known && known->takes("seed") && !policy->contains("seed")) (*policy)["seed"] = m_seed;
     if (cell.budget) {
       for (const char* key : {"ratio", "capacity", "budget"}) policy->erase(key);

@@ -53,6 +53,12 @@ std::optional<CacheForm> cacheFormFromName(std::string_view text) {
   return std::nullopt;
 }
 
+std::vector<std::string_view> cacheFormNames() {
+  std::vector<std::string_view> out;
+  for (const auto& [form, word] : kForms) out.push_back(word);
+  return out;
+}
+
 Error badCache(const std::string& file, const std::string& why, const std::string& field) {
   return Error("bad_file", "cannot use " + file, why, "save the cache again, or use an undamaged copy", field);
 }

@@ -33,6 +33,8 @@ namespace kvlab {
 
 std::string_view name(CacheForm form);
 std::optional<CacheForm> cacheFormFromName(std::string_view name);
+/// The names of all forms; the first is the usual one.
+std::vector<std::string_view> cacheFormNames();
 
 /// Checks a cache file's bytes completely against `target`; `file` names the file in errors. The caller sets storage.
 Result<CacheImport> parseCache(std::span<const std::byte> bytes, const std::string& file, const CacheTarget& target);

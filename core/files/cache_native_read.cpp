@@ -9,6 +9,7 @@
 #include "core/files/cache_native.h"
 #include "core/files/cache_rounding.h"
 #include "core/files/kind_file.h"
+#include "core/model/decoder/row_codec.h"
 #include "kernels/row_quant.h"
 #include "kernels/row_tag.h"
 
@@ -378,8 +379,7 @@ class NativeReader {
 nlohmann::json rowsJson(const std::vector<kernels::RowFormat>& formats) {
   nlohmann::json all = nlohmann::json::array();
   for (const kernels::RowFormat& f : formats)
-    all.push_back(
-        {{"k", kernels::dtypeName(f.k)}, {"v", kernels::dtypeName(f.v)}, {"stride", kernels::rowLayout(f).stride}});
+    all.push_back({{"k", typeText(f, true)}, {"v", typeText(f, false)}, {"stride", kernels::rowLayout(f).stride}});
   const bool alike = std::equal(formats.begin() + 1, formats.end(), formats.begin());
   return alike ? all[0] : all;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/model/decoder/row_codec.h"
 #include "kernels/backend/cuda_ops.h"
 #include "kernels/numerics.h"
 
@@ -65,6 +66,8 @@ json roundedJson(const CacheState& state, const CacheStore& store, CacheForm for
     const kernels::RowFormat& format = store.pool(layer).format();
     const bool stay = form == CacheForm::Native;
     Rounding k = stay ? Rounding() : roundingOf(format.k, turned), v = stay ? Rounding() : roundingOf(format.v);
+    if (!stay && !codecOf(format.codecs, true).empty()) k = {0, Rounding::kAny};
+    if (!stay && !codecOf(format.codecs, false).empty()) v = {0, Rounding::kAny};
     const Column<RowPast> none;
     for (const RowPast& past : at(layer) < state.pasts.size() ? state.pasts[at(layer)] : none)
       k = worse(k, past.k), v = worse(v, past.v);

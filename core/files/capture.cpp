@@ -313,7 +313,7 @@ std::uint64_t captureChecksum(std::string_view payload, std::uint64_t number) {
 std::string captureStart(const CaptureHeader& header) {
   json payload{
       {"manifest", header.manifest.toJson()}, {"fingerprint", header.fingerprint}, {"numerics", header.numerics}};
-  if (addedPolicyCount() > 0) payload["policies"] = addedPolicies(0);
+  if (json all = addedPolicies(); !all.is_null()) payload["policies"] = std::move(all);
   return std::string(kFirstLine) + framed(payload, 0);
 }
 
@@ -322,7 +322,8 @@ std::string captureRecord(const CaptureCommand& command, std::uint64_t number) {
       {"verb", command.verb}, {"args", command.args}, {"tick", command.tick.value()}, {"commits", command.commits}};
   if (!command.hash.empty()) payload["hash"] = command.hash;
   if (decides(command.decided)) payload["decided"] = toJson(command.decided);
-  if (addedPolicyCount() > 0 && command.verb == "settings") payload["policies"] = addedPolicies(0);
+  if (command.verb == "settings")
+    if (json all = addedPolicies(); !all.is_null()) payload["policies"] = std::move(all);
   return framed(payload, number);
 }
 

@@ -11,6 +11,8 @@
 #include "core/api/manifest.h"
 #include "core/api/manifest_list.h"
 #include "core/bugs/bug_kind.h"
+#include "core/explain/explain.h"
+#include "core/foreign/foreign_cache.h"
 #include "core/model/decoder/int8_weights.h"
 #include "core/model/tensor_types.h"
 #include "core/parts/kinds.h"
@@ -130,6 +132,8 @@ json listLayouts() { return entries(layouts(), &LayoutName::name, &LayoutName::h
 json listMetrics() { return entries(metrics(), &MetricName::id, &MetricName::title); }
 json listBugs() { return entries(bugKinds(), &BugKind::name, &BugKind::title); }
 json listSelfTests() { return entries(selfTests(), &SelfTest::id, &SelfTest::title); }
+json listImporters() { return entries(importers(), &ForeignImporter::name, &ForeignImporter::files); }
+json listCauses() { return entries(causeKinds(), &CauseKind::name, &CauseKind::title); }
 json listErrors() { return entries(errorCodes(), &ErrorCode::code, &ErrorCode::meaning); }
 
 json listPolicies() {

@@ -18,6 +18,8 @@ nlohmann::json listMetrics();
 nlohmann::json listErrors();
 nlohmann::json listBugs();
 nlohmann::json listSelfTests();
+nlohmann::json listImporters();
+nlohmann::json listCauses();
 /// [{id, title, effect, lanes, args: [{name, type, required, default?}]}]
 nlohmann::json listVerbs();
 nlohmann::json listTables();

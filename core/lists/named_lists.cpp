@@ -59,6 +59,8 @@ const std::vector<NamedList>& engineLists() {
       {"layouts", listLayouts, {{"id", "Layout"}, {"title", "How it stores rows"}}},
       {"bugs", listBugs, {{"id", "Bug"}, {"title", "What goes wrong"}}},
       {"selftests", listSelfTests, {{"id", "Test"}, {"title", "What holds"}}},
+      {"importers", listImporters, {{"id", "Importer"}, {"title", "What it reads"}}},
+      {"causes", listCauses, {{"id", "Cause"}, {"title", "What is wrong"}}},
       {"invariants", listInvariants, {{"id", "Invariant"}, {"title", "What holds"}}},
       {"metrics", listMetrics, {{"id", "Metric"}, {"title", "What it measures"}}},
       {"verbs",

@@ -2,7 +2,7 @@
 // Parts of a session besides its state. Opened once from a manifest and moved into the session. Engine thread
 // of the session.
 #pragma once
-#include <deque>
+#include <list>
 #include <memory>
 #include <optional>
 
@@ -53,7 +53,7 @@ struct SessionParts {
   std::int32_t maxPhases = 0;         // exclusive upper bound of a phase
   ReplacedParts* replaced = nullptr;  // set during a change; see session/parts_before.h
   /// Decisions of added policies that the next commits repeat, one for each; empty = the policies decide.
-  std::deque<std::shared_ptr<const Decisions>> decisions;
+  std::list<std::shared_ptr<const Decisions>> decisions;
 };
 
 /// An empty cache as the manifest describes it.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/model/decoder/frequencies.h"
+#include "core/model/decoder/row_codec.h"
 #include "core/parts/cache_kind.h"
 
 namespace kvlab {
@@ -11,13 +12,17 @@ namespace {
 
 constexpr std::int64_t kMostSlots = std::int64_t{1} << 28;
 
-/// Row types: kv.k and kv.v of the layer, else dtype, else the type of the weights.
-kernels::RowFormat rowFormat(const SessionParts& parts, Layer layer) {
+/// Row types: kv.k and kv.v of the layer, else dtype, else the type of the weights. Rows of a codec are stored as f32.
+Result<kernels::RowFormat> rowFormat(const SessionParts& parts, Layer layer) {
   const Manifest& m = parts.manifest;
   const ModelConfig& config = parts.model->config();
   const kernels::DType base = rowTypeNamed(m.dtype).value_or(parts.model->dtype());
-  return {config.kvHeads / parts.cacheLayers.perLayer, config.headDim, rowTypeNamed(m.kOf(layer)).value_or(base),
-          rowTypeNamed(m.vOf(layer)).value_or(base)};
+  kernels::RowFormat out{config.kvHeads / parts.cacheLayers.perLayer, config.headDim,
+                         rowTypeNamed(m.kOf(layer)).value_or(base), rowTypeNamed(m.vOf(layer)).value_or(base),
+                         KV_TRY(codecsOf(m.kOf(layer), m.vOf(layer)))};
+  if (!codecOf(out.codecs, true).empty()) out.k = kernels::DType::f32;
+  if (!codecOf(out.codecs, false).empty()) out.v = kernels::DType::f32;
+  return out;
 }
 
 /// Rows per layer that fit into historyBytes.
@@ -114,6 +119,18 @@ Status checkOverrides(const Manifest& manifest, Layer last) {
   return ok();
 }
 
+/// Codecs are functions of the host, and of keys before rotation.
+Status checkCodecs(const SessionParts& parts, const kernels::RowFormat& format) {
+  if (format.codecs == 0) return ok();
+  const std::string& of = codecOf(format.codecs, codecOf(format.codecs, false).empty());
+  if (!parts.backend->onHost())
+    return badKey("kv", of, "a codec runs on the CPU, and the rows lie on " + parts.backend->device(),
+                  "use backend cpu");
+  if (parts.manifest.keyPhase == "on_read") return ok();
+  return badKey("kv", of, "keys that are turned where they lie would have to be encoded again",
+                "use key_phase on_read");
+}
+
 /// Stored rotations would have to change when the context outgrows the length that its frequencies are for.
 Status checkKeyPhase(const SessionParts& parts) {
   if (parts.manifest.keyPhase == "on_read") return ok();
@@ -141,7 +158,8 @@ Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* con
   std::vector<std::string> specs;
   for (const CacheLayer own : parts.cacheLayers.each()) {
     const Layer layer = parts.cacheLayers.layerOf(own);
-    plan.formats.push_back(rowFormat(parts, layer));
+    plan.formats.push_back(KV_TRY(rowFormat(parts, layer)));
+    KV_TRY(checkCodecs(parts, plan.formats.back()));
     if (!kernels::rowFormatSupported(plan.formats.back()))
       return badKey("model", m.model,
                     "rows of " + std::to_string(config.headDim) + " values per head are not supported",

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <deque>
-#include <mutex>
 
 #include "core/api/guarded.h"
 #include "core/api/manifest_list.h"
@@ -22,26 +20,6 @@ constexpr StatisticName kStatistics[] = {
     {"received", kReceived}, {"observed", kObserved}, {"newest", kNewest},         {"keys", kKeys},
     {"values", kValues},     {"gates", kGates},       {"brightness", kBrightness}, {"queries", kMoments},
     {"future", kFuture}};
-
-/// Added policies. None is ever taken away: a session may be asking it.
-struct AddedRules {
-  struct One {
-    std::string name;
-    json told;  // as addedPolicies() tells of it
-    Policy policy;
-  };
-  std::mutex mutex;
-  std::deque<One> all;  // the last of a name counts
-
-  const One* find(std::string_view name) const {
-    const auto found = std::find_if(all.rbegin(), all.rend(), [&](const One& one) { return one.name == name; });
-    return found == all.rend() ? nullptr : &*found;
-  }
-};
-AddedRules& addedRules() {
-  static auto* const added = new AddedRules;  // outlives every thread, and the interpreter whose functions it holds
-  return *added;
-}
 
 std::string keysFor(unsigned needs) {
   std::string out;
@@ -89,31 +67,26 @@ Status addPolicy(const std::string& name, const std::string& help, const json& o
   json needs = json::array();
   for (const StatisticName& one : kStatistics)
     if (policy.needs & one.statistic) needs.push_back(one.name);
-  AddedRules& added = addedRules();
-  const std::lock_guard lock(added.mutex);
-  KV_TRY(addPolicyName(name, keysFor(policy.needs), help, options));
-  json told{{"name", name},
-            {"help", help},
-            {"needs", std::move(needs)},
-            {"options", options},
-            {"observes", policy.observes != nullptr},
-            {"revision", policy.revision}};
-  added.all.push_back({name, std::move(told), std::move(policy)});
-  return ok();
+  return addPolicyName(
+      {.kind = AddedKind::Policy,
+       .name = name,
+       .help = help,
+       .revision = policy.revision,
+       .options = options,
+       .more = {{"needs", std::move(needs)}, {"observes", policy.observes != nullptr}, {"keys", keysFor(policy.needs)}},
+       .rule = std::make_shared<const Policy>(std::move(policy))});
 }
 
-json addedPolicies(std::size_t from) {
-  AddedRules& added = addedRules();
-  const std::lock_guard lock(added.mutex);
-  json out = json::array();
-  for (; from < added.all.size(); ++from) out.push_back(added.all[from].told);
+json addedPolicies() {
+  json out;
+  for (const Added* one : everyAdded(AddedKind::Policy))
+    out.push_back({{"name", one->name},
+                   {"help", one->help},
+                   {"needs", one->more["needs"]},
+                   {"options", one->options},
+                   {"observes", one->more["observes"]},
+                   {"revision", one->revision}});
   return out;
-}
-
-std::size_t addedPolicyCount() {
-  AddedRules& added = addedRules();
-  const std::lock_guard lock(added.mutex);
-  return added.all.size();
 }
 
 Status declarePolicies(const json& list) {
@@ -141,9 +114,7 @@ Result<const Policy*> findPolicy(std::string_view name) {
   };
   const auto found = std::ranges::find(kNames, name);
   if (found != std::end(kNames)) return &kPolicies[found - std::begin(kNames)];
-  AddedRules& added = addedRules();
-  const std::lock_guard lock(added.mutex);
-  if (const AddedRules::One* one = added.find(name)) return &one->policy;
+  if (const Added* one = addedNamed(AddedKind::Policy, name)) return static_cast<const Policy*>(one->rule.get());
   return Error("bad_manifest", "the policy was refused", notAPolicy(name), "see kvlab list policies", "name",
                std::string(name));
 }

@@ -110,14 +110,13 @@ std::vector<float> asListed(const PolicySpec&, const LayerRows& rows) {
 Result<const Policy*> findPolicy(std::string_view name);
 /// The same error for the first layer with an unknown policy, or with an expression that scores no rows.
 Status knownPolicies(const std::vector<PolicySpec>& specs);
-/// Adds a policy whose rule comes from outside, as addPolicyName(), or replaces an added one: sessions ask the new one
-/// from then on. Without `scores` it can decide nothing, and what it decided before is repeated. Both functions are
-/// called by engine threads. Errors: bad_policy. Any thread.
+/// Adds a policy whose rule comes from outside, as addPolicyName(); sessions ask the latest of a name. Without `scores`
+/// it can decide nothing, and what it decided before is repeated. Both functions are called by engine threads. Errors:
+/// bad_policy. Any thread.
 Status addPolicy(const std::string& name, const std::string& help, const nlohmann::json& options, Policy policy);
-/// The added policies from the n-th on, in the order of their adding, as declarePolicies() reads them: a list of
-/// {name, help, needs, options, observes, revision}. Any thread.
-nlohmann::json addedPolicies(std::size_t from);
-std::size_t addedPolicyCount();
+/// All added policies, in the order of their adding, as declarePolicies() reads them: a list of {name, help, needs,
+/// options, observes, revision}; null where there are none. Any thread.
+nlohmann::json addedPolicies();
 /// Adds those of the list whose names nobody has added, without rules. Error: bad_policy.
 Status declarePolicies(const nlohmann::json& list);
 

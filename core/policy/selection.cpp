@@ -14,7 +14,7 @@ constexpr std::int32_t kAll = std::numeric_limits<std::int32_t>::max() / 4;
 /// True if no other band takes from the window: the manifest gives it, or its queries are those that the policy looks
 /// at.
 bool wholeWindow(const PolicySpec& spec) {
-  const PolicyName* policy = policyNamed(spec.name);
+  const std::optional<PolicyName> policy = policyNamed(spec.name);
   return spec.windowGiven || (policy && policy->takes("pooling"));
 }
 

@@ -53,17 +53,17 @@ Result<std::shared_ptr<Handle>> Handle::openCapture(const std::string& path, con
   return std::shared_ptr<Handle>(new Handle(std::make_unique<SessionHolder>(std::move(replay.session))));
 }
 
-InPolicy::InPolicy() { ++depth(); }
-InPolicy::~InPolicy() { --depth(); }
-int& InPolicy::depth() {
+InRule::InRule() { ++depth(); }
+InRule::~InRule() { --depth(); }
+int& InRule::depth() {
   thread_local int count = 0;
   return count;
 }
 
 Result<std::unique_lock<std::mutex>> Handle::enter() const {
-  if (InPolicy::here())
-    return Error("bad_policy", "the session was not asked", "a policy asks, and the session waits for the policy",
-                 "use what the rows have");
+  if (InRule::here())
+    return Error("bad_policy", "the session was not asked", "a rule asks, and the session waits for the rule",
+                 "use what the rule is given");
   std::unique_lock lock(m_mutex);
   if (!m_holder) return Error("closed_session", "the session was not asked", "it was closed", "open another one");
   return lock;

@@ -29,13 +29,13 @@ class Interrupts {
   bool m_ended = false;
 };
 
-/// While one lives, the thread is in a policy that a session has asked, and can ask no session.
-class InPolicy {
+/// While one lives, the thread is in a rule from outside that a session has asked, and can ask no session.
+class InRule {
  public:
-  InPolicy();
-  ~InPolicy();
-  InPolicy(const InPolicy&) = delete;
-  InPolicy& operator=(const InPolicy&) = delete;
+  InRule();
+  ~InRule();
+  InRule(const InRule&) = delete;
+  InRule& operator=(const InRule&) = delete;
   static bool here() { return depth() > 0; }
 
  private:
@@ -77,7 +77,7 @@ class Handle {
 
  private:
   explicit Handle(std::unique_ptr<SessionHolder> holder) : m_holder(std::move(holder)) {}
-  /// Waits for the calls of other threads. Errors: closed_session; bad_policy inside a policy.
+  /// Waits for the calls of other threads. Errors: closed_session; bad_policy inside a rule from outside.
   Result<std::unique_lock<std::mutex>> enter() const;
 
   mutable std::mutex m_mutex;

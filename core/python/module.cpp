@@ -6,14 +6,17 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "core/api/manifest.h"
+#include "core/explain/html_report.h"
 #include "core/lists/info.h"
 #include "core/lists/named_lists.h"
 #include "core/python/arrow_stream.h"
+#include "core/python/compare.h"
 #include "core/python/handle.h"
 #include "core/python/json_python.h"
-#include "core/python/policy_bridge.h"
+#include "core/python/outside_bridge.h"
 #include "core/python/rows_array.h"
 #include "core/python/sweeps.h"
 #include "core/tables/tables.h"
@@ -59,6 +62,13 @@ auto without(const nb::object& progress, Work&& work) {
   Interrupts interrupts(asksPython(progress));
   const nb::gil_scoped_release free;
   return work(interrupts);
+}
+
+/// Keeps what an array shares memory with.
+template <class T>
+nb::capsule owner(std::shared_ptr<T> kept) {
+  return nb::capsule(new std::shared_ptr<T>(std::move(kept)),
+                     [](void* memory) noexcept { delete static_cast<std::shared_ptr<T>*>(memory); });
 }
 
 using Shared = std::shared_ptr<Handle>;
@@ -155,13 +165,72 @@ nb::tuple sweep(nb::handle spec, const std::string& out, const std::string& reso
   });
 }
 
-// --- rows -------------------------------------------------------------------------------------------
+// --- caches of other programs -----------------------------------------------------------------------
 
-template <class T>
-nb::capsule owner(std::shared_ptr<T> kept) {
-  return nb::capsule(new std::shared_ptr<T>(std::move(kept)),
-                     [](void* memory) noexcept { delete static_cast<std::shared_ptr<T>*>(memory); });
+using Found = std::shared_ptr<Explanation>;
+
+/// given: {"manifest", "ids", "before", "engine"}
+ExplainAsk explainAsk(const json& given) {
+  ExplainAsk ask;
+  for (const json& id : given.at("ids")) ask.ids.emplace_back(id.get<std::int32_t>());
+  for (const json& id : given.at("before")) ask.before.emplace_back(id.get<std::int32_t>());
+  ask.engine = given.at("engine").get<bool>();
+  return ask;
 }
+
+nb::tuple foundAnswer(Result<Found> found) {
+  return answerOf(std::move(found), [](Found made) { return nb::cast(made); });
+}
+
+/// how: {"importer", "sequence", "mapping"}
+nb::tuple compareFile(const std::string& path, nb::handle how, nb::handle given, const std::string& resources,
+                      const nb::object& progress) {
+  const json asked = toJson(how);
+  const ForeignAsk opens{asked.at("importer"), asked.at("sequence"), asked.at("mapping")};
+  const json said = toJson(given);
+  const ExplainAsk ask = explainAsk(said);
+  return foundAnswer(without(progress, [&](Interrupts& asks) -> Result<Found> {
+    const ForeignCache cache = KV_TRY(openForeign(path, opens));
+    return compare(cache, said.at("manifest"), resources, ask, asks);
+  }));
+}
+
+/// layers: tuples (layer, keys, values, type, positions).
+nb::tuple compareArrays(nb::list layers, bool headsKnown, std::vector<std::string> notes, nb::handle given,
+                        const std::string& resources, const nb::object& progress) {
+  std::vector<GivenLayer> taken;
+  for (const nb::handle one : layers)
+    taken.push_back({nb::cast<std::int32_t>(one[0]), nb::cast<GivenRows>(one[1]), nb::cast<GivenRows>(one[2]),
+                     nb::cast<std::string>(one[3]), nb::cast<std::vector<std::int32_t>>(one[4])});
+  const json said = toJson(given);
+  const ExplainAsk ask = explainAsk(said);
+  return foundAnswer(without(progress, [&](Interrupts& asks) -> Result<Found> {
+    const ForeignCache cache = KV_TRY(cacheOfArrays(std::move(taken), headsKnown, std::move(notes)));
+    return compare(cache, said.at("manifest"), resources, ask, asks);
+  }));
+}
+
+nb::bytes reportOf(const Explanation& found, const std::string& cache, const std::string& model) {
+  const std::string html = htmlReport(found, {cache, model, KVLAB_VERSION});
+  return nb::bytes(html.data(), html.size());
+}
+
+/// Rows of a layer of the file, by its place, as NumPy arrays [rows, heads, head_dim] that share memory with `found`.
+nb::dict comparedRows(const Found& found, std::size_t place) {
+  const ExplainedLayer& layer = found->layers.at(place);
+  const auto width = static_cast<std::size_t>(found->heads), dim = static_cast<std::size_t>(found->headDim);
+  nb::dict out;
+  const auto add = [&](const char* name, const std::vector<float>& rows) {
+    const std::size_t shape[] = {rows.size() / std::max<std::size_t>(1, width * dim), width, dim};
+    out[name] = nb::ndarray<nb::numpy, const float>(rows.data(), 3, shape, owner(found));
+  };
+  add("their_keys", layer.theirKeys), add("their_values", layer.theirValues);
+  add("exact_keys", layer.exactKeys), add("exact_values", layer.exactValues);
+  add("typed_keys", layer.typedKeys), add("typed_values", layer.typedValues);
+  return out;
+}
+
+// --- rows -------------------------------------------------------------------------------------------
 
 /// Result of `reads` with the session that `where` means.
 template <class T, class Reads>
@@ -201,10 +270,8 @@ nb::tuple poolOf(const Shared& self, nb::handle where, std::int64_t layer) {
 }
 
 /// None, or the error as a dict.
-nb::object addedPolicy(const std::string& name, const std::string& help, nb::handle needs, nb::handle options,
-                       const std::string& revision, nb::object score, nb::object observe) {
-  const Status added =
-      addPythonPolicy(name, help, toJson(needs), toJson(options), revision, {std::move(score), std::move(observe)});
+nb::object addRule(nb::handle told, nb::object answer) {
+  const Status added = addPythonRule(toJson(told), std::move(answer));
   return added ? nb::none() : toPython(added.error().toJson());
 }
 
@@ -243,7 +310,7 @@ nb::tuple info(nb::handle manifest, const std::string& resources) {
 
 NB_MODULE(_core, m) {
   using namespace kvlab::python;
-  nb::set_leak_warnings(false);  // functions of policies live as long as the program, with what they refer to
+  nb::set_leak_warnings(false);  // rules live as long as the program, with what they refer to
   m.attr("__version__") = KVLAB_VERSION;
   nb::class_<Handle>(m, "Handle")
       .def("call", &call, nb::arg("verb"), nb::arg("args"), nb::arg("progress").none())
@@ -264,6 +331,21 @@ NB_MODULE(_core, m) {
       .def_ro("name", &kvlab::TableAnswer::table)
       .def("lists", &columnsOf)
       .def("arrow", [](const kvlab::TableAnswer& self) { return streamOf(self, {}); });
+  nb::class_<kvlab::Explanation>(m, "Explanation")
+      .def("answer", [](const kvlab::Explanation& self) { return toPython(kvlab::toJson(self)); })
+      .def("text", &kvlab::explanationText)
+      .def("html", &reportOf, nb::arg("cache"), nb::arg("model"))
+      .def("left", &leftTable)
+      .def_prop_ro("layers", [](const kvlab::Explanation& self) {
+        nb::list out;
+        for (const kvlab::ExplainedLayer& one : self.layers) out.append(one.layer);
+        return out;
+      });
+  m.def("compared_rows", &comparedRows, nb::arg("found"), nb::arg("place"));
+  m.def("compare_file", &compareFile, nb::arg("path"), nb::arg("how"), nb::arg("ask"), nb::arg("resources"),
+        nb::arg("progress").none());
+  m.def("compare_arrays", &compareArrays, nb::arg("layers"), nb::arg("heads_known"), nb::arg("notes"), nb::arg("ask"),
+        nb::arg("resources"), nb::arg("progress").none());
   m.def("sweep", &sweep, nb::arg("spec"), nb::arg("out"), nb::arg("resources"), nb::arg("resume"), nb::arg("jobs"),
         nb::arg("progress").none());
   m.def("open", &open, nb::arg("manifest"), nb::arg("resources"), nb::arg("progress").none());
@@ -271,6 +353,5 @@ NB_MODULE(_core, m) {
   m.def("lists", &lists);
   m.def("list_text", &listText, nb::arg("name"), nb::arg("markdown"));
   m.def("info", &info, nb::arg("manifest"), nb::arg("resources"));
-  m.def("add_policy", &addedPolicy, nb::arg("name"), nb::arg("help"), nb::arg("needs"), nb::arg("options"),
-        nb::arg("revision"), nb::arg("score"), nb::arg("observe").none());
+  m.def("add_rule", &addRule, nb::arg("told"), nb::arg("answer"));
 }

@@ -6,6 +6,7 @@
 
 #include "core/analysis/metrics.h"
 #include "core/files/fingerprint.h"
+#include "core/model/decoder/row_codec.h"
 #include "core/session/observe.h"
 #include "core/session/past.h"
 #include "core/session/requests.h"
@@ -56,7 +57,7 @@ struct HeldRows {
   }
   std::string type() const {
     const kernels::RowFormat& format = pool().format();
-    return std::string(kernels::dtypeName(format.k)) + "/" + std::string(kernels::dtypeName(format.v));
+    return typeText(format, true) + "/" + typeText(format, false);
   }
 
   Session& session;

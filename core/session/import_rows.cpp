@@ -14,6 +14,7 @@
 #include "core/files/cache_file.h"
 #include "core/files/cache_memory.h"
 #include "core/model/decoder/frequencies.h"
+#include "core/model/decoder/row_codec.h"
 #include "core/session/requests.h"
 #include "core/session/storage.h"
 #include "core/state/mirror_map.h"
@@ -241,16 +242,18 @@ class Importer {
   bool m_narrower = false;           // some layer keeps fewer rows than the file has
 };
 
-void writeLayer(const CacheImport& rows, const CacheState& state, CacheLayer layer, RowPool& pool,
-                Transformer& transformer) {
+/// Returns how far codecs have moved the rows. Error: bad_codec.
+Result<CodecChange> writeLayer(const CacheImport& rows, const CacheState& state, CacheLayer layer, RowPool& pool,
+                               Transformer& transformer) {
   const ResidencyView& map = state.group(layer).stored();
   const auto n = static_cast<std::int64_t>(map.size());
   if (rows.form == CacheForm::Native) {
     pool.writeRecords(map.residentSlots(),
                       reinterpret_cast<const std::uint8_t*>(rows.records[at(layer)].data()) +
                           (map.first - rows.first[at(layer)]) * pool.stride());
-    return;
+    return CodecChange{};
   }
+  CodecChange out;
   std::vector<float> k(at(kChunk * pool.width())), v(k.size());
   for (std::int64_t begin = map.first; begin < n; begin += kChunk) {
     const std::int64_t count = std::min(kChunk, n - begin);
@@ -261,8 +264,12 @@ void writeLayer(const CacheImport& rows, const CacheState& state, CacheLayer lay
     if (transformer.keysRotated())
       transformer.rotateKeys(state.cacheLayers().layerOf(layer), k.data(),
                              map.phases.span().subspan(at(begin), at(count)), pool.format().kvHeads);
+    const CodecChange change = KV_TRY(encodeRows(pool.format(), state.cacheLayers().layerOf(layer),
+                                                 state.cacheLayers().partOf(layer), count, k.data(), v.data()));
+    out = {std::max(out.k, change.k), std::max(out.v, change.v)};
     pool.write(plain(map.slotOf.span()).subspan(at(begin), at(count)), k.data(), v.data(), tags.data());
   }
+  return out;
 }
 
 /// Number of rows that a layer keeps; these are the file's last rows.
@@ -348,7 +355,8 @@ Result<Commit> written(Commit commit, const CacheImport& rows, const CacheState&
   }
   const Result<std::int64_t> moved = guarded("the cache was not loaded", [&]() -> Result<std::int64_t> {
     for (const CacheLayer layer : layers)
-      writeLayer(rows, commit.state, layer, parts.store.pool(layer), *parts.transformer);
+      noteCoded(commit.state, layer,
+                KV_TRY(writeLayer(rows, commit.state, layer, parts.store.pool(layer), *parts.transformer)));
     if (verify) KV_TRY(compared(rows, commit.state, call));
     LayoutContext context{parts.store, parts.faults};
     return parts.layouts.settle(commit.state, false, static_cast<std::int32_t>(rows.tokens.size()), commit.added,

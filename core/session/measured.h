@@ -13,6 +13,7 @@
 
 namespace kvlab {
 
+struct ExplainedFile;
 struct StateDifference;
 
 struct Measured {
@@ -36,7 +37,8 @@ struct Health {
 /// Requests of readers. A new state does not discard them.
 struct Watching {
   std::int64_t attentionUntil = -1;  // until this tick, passes return the newest row's attention for every layer
-  std::shared_ptr<const LifespanView> lifespans;  // last measurement; its state may be older
+  std::shared_ptr<const LifespanView> lifespans;   // last measurement; its state may be older
+  std::shared_ptr<const ExplainedFile> explained;  // cache of another program that was explained last
 };
 
 }  // namespace kvlab

@@ -19,8 +19,8 @@ Result<Session*> Past::at(const Session& present, int entry, int last) {
   if (std::exchange(m_starts, timeline.starts()) != timeline.starts()) forget();
   if (!m_session || !known(entry) || !known(last)) {
     m_session.reset();
-    m_session = KV_TRY(present.fork(&present, true));
     m_entries = timeline.path(timeline.tip());
+    m_session = KV_TRY(present.fork(&present, true));
   }
   std::unique_ptr<Session> session = std::move(m_session);  // back only if it got there
   session->setProgress(present.progress());

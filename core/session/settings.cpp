@@ -273,6 +273,7 @@ Status changeSettings(Session& session, const json& change) {
   const Named named = namedBy(change, session.cacheLayers().layers);
   const bool severs = wanted.position != now.position || wanted.ring.blockTokens != now.ring.blockTokens;
   const bool events = change.contains("op_events");
+  session.history().args() = Manifest::pinned(session.history().args());  // executed again, it means the same rules
   if (change.size() > (events ? 1 : 0)) {
     const auto check = named.storage || severs ? Session::Check::Full : Session::Check::AsInTicks;
     KV_TRY(session.change([&](CallContext&) { return made(session, wanted, named, severs); }, check));

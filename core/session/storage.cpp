@@ -6,6 +6,7 @@
 #include "core/api/guarded.h"
 #include "core/edit/departures.h"
 #include "core/model/decoder/backend_status.h"
+#include "core/model/decoder/row_codec.h"
 #include "core/parts/storage_plan.h"
 #include "core/session/parts_before.h"
 #include "core/session/storage.h"
@@ -44,13 +45,15 @@ std::int64_t readBytes(const LayerGroup& group, const kernels::RowFormat& format
   return rows * (stride + 2 * values + kernels::rowLayout(plain).stride);
 }
 
-/// Copies rows of one layer to another pool and converts them if the formats differ.
-void carry(const RowPool& from, std::span<const Slot> source, RowPool& to, std::span<const Slot> target,
-           const Column<LedgerId>& ids, std::size_t first) {
+/// Copies rows of one layer to another pool and converts them if the formats differ. Returns how far codecs have moved
+/// them. Error: bad_codec.
+Result<CodecChange> carry(const RowPool& from, std::span<const Slot> source, RowPool& to, std::span<const Slot> target,
+                          const Column<LedgerId>& ids, std::size_t first, Layer layer, int head) {
   const bool same = from.format() == to.format();
   std::vector<std::uint8_t> records(same ? kCarried * at(to.stride()) : 0);
   std::vector<float> k(same ? 0 : kCarried * at(to.width())), v(k.size());
   std::vector<std::uint64_t> tags;
+  CodecChange out;
   for (std::size_t begin = 0; begin < source.size(); begin += kCarried) {
     const std::size_t n = std::min(kCarried, source.size() - begin);
     if (same) {
@@ -61,8 +64,12 @@ void carry(const RowPool& from, std::span<const Slot> source, RowPool& to, std::
     tags.clear();
     for (std::size_t i = begin; i < begin + n; ++i) tags.push_back(static_cast<std::uint64_t>(ids[first + i].value()));
     from.gather(plain(source.subspan(begin, n)), k.data(), v.data());
+    const CodecChange change =
+        KV_TRY(encodeRows(to.format(), layer, head, static_cast<std::int64_t>(n), k.data(), v.data()));
+    out = {std::max(out.k, change.k), std::max(out.v, change.v)};
     to.write(plain(target.subspan(begin, n)), k.data(), v.data(), tags.data());
   }
+  return out;
 }
 
 }  // namespace
@@ -86,8 +93,8 @@ std::vector<std::shared_ptr<const StorageView>> storageOf(const Session& session
     }
     auto view = std::make_shared<StorageView>();
     view->layout = layouts.layout(layer).name();
-    view->k = kernels::dtypeName(pool.format().k);
-    view->v = kernels::dtypeName(pool.format().v);
+    view->k = typeText(pool.format(), true);
+    view->v = typeText(pool.format(), false);
     view->poolSlots = pool.slots();
     view->roomSlots = layouts.slotsWithoutHistory(layer);
     view->stride = static_cast<std::int32_t>(pool.stride());
@@ -170,25 +177,42 @@ Result<CacheState> placed(const SessionParts& parts, const LayoutSet& layouts, c
   return next;
 }
 
-/// Notes that the rows of a layer have passed from one format to another.
+/// Notes that the rows of a layer have passed from one format to another. Nobody knows how far a codec has moved the
+/// rows that it leaves behind.
 void notePasts(CacheState& state, CacheLayer layer, const kernels::RowFormat& from, const kernels::RowFormat& to,
                bool turned) {
   if (from == to) return;
-  const auto pass = [](Rounding& past, kernels::DType was, kernels::DType is, bool turns) {
-    if (was != is) past = (past.any() ? past : roundingOf(was, turns)).then(roundingOf(is, turns));
+  const auto pass = [&](Rounding& past, bool keys, bool turns) {
+    const kernels::DType was = keys ? from.k : from.v, is = keys ? to.k : to.v;
+    const std::string &left = codecOf(from.codecs, keys), &present = codecOf(to.codecs, keys);
+    if (!left.empty() && left != present) past = {0, Rounding::kAny};
+    else if (was != is) past = (past.any() ? past : roundingOf(was, turns)).then(roundingOf(is, turns));
   };
   state.pasts.resize(state.groupOf.size());
   Column<RowPast>& column = state.pasts[at(layer)];
   std::vector<RowPast> all(column.begin(), column.end());
   all.resize(state.ledger.size());
   for (RowPast& past : all) {
-    pass(past.k, from.k, to.k, turned);
-    pass(past.v, from.v, to.v, false);
+    pass(past.k, true, turned);
+    pass(past.v, false, false);
   }
   column.assign(all);
 }
 
 }  // namespace
+
+void noteCoded(CacheState& state, CacheLayer layer, const CodecChange& change) {
+  if (change.k == 0 && change.v == 0) return;
+  state.pasts.resize(state.groupOf.size());
+  Column<RowPast>& column = state.pasts[at(layer)];
+  std::vector<RowPast> all(column.begin(), column.end());
+  all.resize(state.ledger.size());
+  for (RowPast& past : all) {
+    past.k = past.k.then({0, change.k});
+    past.v = past.v.then({0, change.v});
+  }
+  column.assign(all);
+}
 
 Result<Commit> carried(SessionParts& parts, const CacheState& before, std::vector<std::int32_t> rows) {
   NewPools made = KV_TRY(newPools(parts, before, std::move(rows)));
@@ -202,8 +226,10 @@ Result<Commit> carried(SessionParts& parts, const CacheState& before, std::vecto
     const ResidencyView &old = before.map(layer), &now = next.map(layer);
     const auto first = at(now.first);
     const bool same = parts.store.pool(layer).format() == made.store.pool(layer).format();
-    carry(parts.store.pool(layer), old.slotOf.span().subspan(first), made.store.pool(layer), now.residentSlots(),
-          now.ledger, first);
+    noteCoded(next, layer,
+              KV_TRY(carry(parts.store.pool(layer), old.slotOf.span().subspan(first), made.store.pool(layer),
+                           now.residentSlots(), now.ledger, first, parts.cacheLayers.layerOf(layer),
+                           parts.cacheLayers.partOf(layer))));
     const std::span<const Slot> gone = old.residentSlots().first(same ? at(now.first - old.first) : old.resident());
     lost.emplace_back(gone.begin(), gone.end());
     seesOthers = seesOthers || now.first != old.first || before.group(layer).window != next.group(layer).window;

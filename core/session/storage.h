@@ -3,6 +3,7 @@
 #pragma once
 #include <map>
 
+#include "core/model/decoder/row_codec.h"
 #include "core/session/session.h"
 
 namespace kvlab {
@@ -22,6 +23,8 @@ std::int64_t reservedBytes(const Session& session);
 /// A commit of the content in pools made as parts.manifest says, see newPools(). The old pools stay until all rows are
 /// over. Errors: those of newPools().
 Result<Commit> carried(SessionParts& parts, const CacheState& before, std::vector<std::int32_t> rows = {});
+/// Notes that codecs have moved all rows of a layer by up to so much since they were computed.
+void noteCoded(CacheState& state, CacheLayer layer, const CodecChange& change);
 /// Room for `more` rows in pools that have shrunk, up to what their layers may hold. No commit. Errors: out_of_memory.
 Status growPools(Session& session, std::int32_t more);
 /// If policies keep less than half of the rows that the pools have slots for, the pools shrink to the kept rows. No

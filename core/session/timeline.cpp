@@ -235,9 +235,10 @@ int Timeline::branchNamed(std::string_view name) const {
 }
 
 void Timeline::follow(int branch) {
+  const int last = m_branches[at(branch)].tip;
+  m_along.resize(at(entry(last).depth) + 1);  // from here on nothing fails
   m_branch = branch;
-  m_along.resize(at(m_entries[0].depth));
-  for (const int id : path(tip())) m_along.push_back(id);
+  for (int id = last; id >= 0; id = entry(id).parent) m_along[at(entry(id).depth)] = id;
 }
 
 int Timeline::oldestKept() const {

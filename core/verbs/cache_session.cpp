@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/verbs/cache_session.h"
 
-#include <cmath>
-#include <cstring>
 #include <filesystem>
 
 #include "core/files/cache_file.h"
 #include "core/files/cache_native.h"
 #include "core/files/cache_rounding.h"
 #include "core/files/fingerprint.h"
-#include "core/files/key_rotation.h"
+#include "core/foreign/row_codes.h"
 #include "core/model/files/mapped_file.h"
 #include "core/parts/kinds.h"
 #include "core/session/import_rows.h"
 #include "core/session/requests.h"
-#include "kernels/scalar_convert.h"
+#include "core/verbs/outgoing_session.h"
 
 namespace kvlab {
 namespace {
@@ -33,17 +31,6 @@ const char* typeName(kernels::DType type) {
   return type == kernels::DType::f16 ? "float16" : type == kernels::DType::bf16 ? "bfloat16" : "float32";
 }
 
-/// False if the type cannot hold the value.
-bool put(kernels::DType type, float value, std::byte* out) {
-  if (type == kernels::DType::f32) {
-    std::memcpy(out, &value, sizeof value);
-    return std::isfinite(value);
-  }
-  const std::uint16_t bits = type == kernels::DType::f16 ? kernels::floatToHalf(value) : kernels::floatToBf16(value);
-  std::memcpy(out, &bits, sizeof bits);
-  return std::isfinite(type == kernels::DType::f16 ? kernels::halfToFloat(bits) : kernels::bf16ToFloat(bits));
-}
-
 /// Tensors of one layer, [1, kvHeads, rows, headDim].
 struct LayerTensors {
   std::vector<std::byte> key, value;
@@ -51,59 +38,45 @@ struct LayerTensors {
 
 class HfWriter {
  public:
-  explicit HfWriter(Session& session)
-      : m_session(session), m_config(session.model().config()), m_type(fileType(session.store())) {}
+  HfWriter(const OutgoingRows& rows, kernels::DType type) : m_rows(rows), m_type(type) {}
 
   Status addTo(SafetensorsWriter& writer) {
-    m_layers.resize(at(m_config.layers));
-    for (const CacheLayer layer : m_session.store().layers()) {
+    const ModelConfig& config = m_rows.config;
+    m_layers.resize(m_rows.layers.size());
+    for (std::int32_t layer = 0; layer < config.layers; ++layer) {
       KV_TRY(convert(layer));
-      const auto rows = static_cast<std::int64_t>(m_session.state().map(layer).resident());
-      const std::vector<std::int64_t> shape = {1, m_config.kvHeads, rows, m_config.headDim};
-      const std::string prefix = "past_key_values." + std::to_string(layer.value());
+      const auto rows = static_cast<std::int64_t>(m_rows.layers[at(layer)].size());
+      const std::vector<std::int64_t> shape = {1, config.kvHeads, rows, config.headDim};
+      const std::string prefix = "past_key_values." + std::to_string(layer);
       writer.add(prefix + ".key", elementOf(m_type), shape, m_layers[at(layer)].key);
       writer.add(prefix + ".value", elementOf(m_type), shape, m_layers[at(layer)].value);
     }
     return ok();
   }
-  const char* dtype() const { return typeName(m_type); }
 
  private:
-  Status convert(CacheLayer layer) {
-    const ResidencyView& map = m_session.state().map(layer);
-    const auto n = static_cast<std::int64_t>(map.resident());
-    const std::int64_t dim = m_config.headDim, width = m_config.kvHeads * dim, size = kernels::dtypeBytes(m_type);
+  Status convert(std::int32_t layer) {
+    const std::vector<OutgoingRow>& rows = m_rows.layers[at(layer)];
+    const std::size_t dim = at(m_rows.config.headDim), heads = at(m_rows.config.kvHeads), width = heads * dim;
+    const std::size_t bytes = dim * at(kernels::dtypeBytes(m_type));  // of a head
     LayerTensors& out = m_layers[at(layer)];
-    out.key.resize(at(n * width * size));
+    out.key.resize(rows.size() * heads * bytes);
     out.value.resize(out.key.size());
-    std::vector<float> k(at(width)), v(k.size());
-    std::vector<double> rotated(k.size());
-    const RowPool& pool = m_session.store().pool(layer);
-    const KeyRotation rotation(m_config, Layer(layer.value()), m_session.state().reach());
-    for (std::int64_t row = 0; row < n; ++row) {
-      const std::size_t index = at(map.first + row);
-      const std::int32_t slot = map.slotOf[index].value();
-      pool.gather({&slot, 1}, k.data(), v.data());
-      rotated.assign(k.begin(), k.end());
-      if (m_session.transformer().keysRotated()) rotation.outside(m_config.kvHeads, rotated.data());
-      else rotation.rotate(map.phase(index).value(), m_config.kvHeads, rotated.data());
-      for (std::int64_t x = 0; x < width; ++x) {
-        const std::int64_t place = ((x / dim * n + row) * dim + x % dim) * size;
-        const bool good = put(m_type, static_cast<float>(rotated[at(x)]), out.key.data() + place) &
-            put(m_type, v[at(x)], out.value.data() + place);
-        if (!good)
-          return Error("not_finite", "the cache was not saved",
-                       "layer " + std::to_string(layer.value()) + ", index " + std::to_string(index) +
-                           " holds a number that " + dtype() + " does not",
-                       "rebuild, or check the weights");
+    std::vector<float> k(width), v(width);
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      m_rows.read(layer, row, 1, k.data(), v.data());
+      for (std::size_t head = 0; head < heads; ++head) {
+        const std::size_t place = (head * rows.size() + row) * bytes;
+        if (!encodeValues(m_type, std::span(k).subspan(head * dim, dim), out.key.data() + place) ||
+            !encodeValues(m_type, std::span(v).subspan(head * dim, dim), out.value.data() + place))
+          return notFinite(layer, rows[row], m_type);
       }
     }
     return ok();
   }
 
-  Session& m_session;
-  const ModelConfig& m_config;
-  kernels::DType m_type;
+  const OutgoingRows& m_rows;
+  const kernels::DType m_type;
   std::vector<LayerTensors> m_layers;
 };
 
@@ -113,55 +86,25 @@ Status unrotatedOnly(const char* done) {
                "use form hf_dynamic, or a session with key_phase on_read", "key_phase", "at_write");
 }
 
-/// The first layer that lacks rows.
-std::optional<CacheLayer> firstRagged(const CacheState& state) {
-  for (const CacheLayer layer : state.layers())
-    if (!state.complete(state.map(layer))) return layer;
-  return std::nullopt;
-}
-
-Status savable(const Session& session, CacheForm form) {
+Status savable(const Session& session, bool native) {
   if (session.health().status == SessionState::Broken)
     return Error("broken", "the cache was not saved", "the session is broken", "rebuild first, or save the ids");
   KV_TRY(session.kind().allows(session.parts(), Capability::Import, "the cache was not saved"));
   KV_TRY(noDraft(session, "the cache was not saved"));
-  if (form == CacheForm::Native) return session.transformer().keysRotated() ? unrotatedOnly("saved") : ok();
-  const CacheState& state = session.state();
-  if (session.kind().file(state))
-    return Error(
-        "unsupported", "the cache was not saved",
-        "rows of this kind of session stand for several tokens, and the Hugging Face forms have a row for each",
-        "save with form native", "form", name(form));
-  if (state.length() == 0)
-    return Error("empty", "the cache was not saved", "there are no rows", "prompt some text first");
-  if (session.cacheLayers().byHead())
-    return Error("unsupported", "the cache was not saved",
-                 "all KV heads of a layer have the same rows in a Hugging Face form, and the session's residency is by "
-                 "KV head",
-                 "save with form native", "form", name(form));
-  if (session.manifest().position != PositionMode::Cache) return ok();
-  if (const auto layer = firstRagged(state))
-    return Error("ragged", "the cache was not saved",
-                 "layer " + std::to_string(layer->value()) +
-                     " lacks rows, and in position mode cache its others stand " + "at positions of their own",
-                 "save with form native, or use position context", "form", name(form));
-  return ok();
+  return native && session.transformer().keysRotated() ? unrotatedOnly("saved") : ok();
 }
 
-/// [layers] indices in the context of the rows that a layer has.
-json rowsByLayer(const CacheState& state) {
+/// [layers] indices in the context of the rows that a layer has; nothing if each layer has all.
+std::optional<json> rowsByLayer(const OutgoingRows& rows) {
   json out = json::array();
-  for (const CacheLayer layer : state.layers()) {
-    const ResidencyView& map = state.map(layer);
-    json rows = json::array();
-    std::int32_t position = 0;
-    for (std::size_t i = at(map.first); i < map.size(); ++i, ++position) {
-      while (state.context[at(position)] != map.ledger[i]) ++position;
-      rows.push_back(position);
-    }
-    out.push_back(std::move(rows));
+  bool ragged = false;
+  for (const std::vector<OutgoingRow>& layer : rows.layers) {
+    json tokens = json::array();
+    for (const OutgoingRow& row : layer) tokens.push_back(row.token);
+    ragged = ragged || layer.size() < rows.ids.size();
+    out.push_back(std::move(tokens));
   }
-  return out;
+  return ragged ? std::optional(std::move(out)) : std::nullopt;
 }
 
 json manifestOf(const Session& session, CacheForm form) {
@@ -209,7 +152,7 @@ CacheTarget cacheTarget(const Session& session) {
 }
 
 Result<json> saveCache(Session& session, const std::string& path, CacheForm form) {
-  KV_TRY(savable(session, form));
+  KV_TRY(savable(session, form == CacheForm::Native));
   if (form == CacheForm::Native)  // a native file that violates an invariant would be refused by every load
     for (const InvariantState& invariant : session.check(true))
       if (!invariant.ok && invariant.id != "next_logits")
@@ -219,27 +162,68 @@ Result<json> saveCache(Session& session, const std::string& path, CacheForm form
   SafetensorsWriter writer;
   json manifest = manifestOf(session, form);
   std::optional<NativeColumns> native;
-  HfWriter rotated(session);
+  std::optional<OutgoingRows> rows;
+  std::optional<HfWriter> rotated;
   if (form == CacheForm::Native) {
     const CacheTarget target = cacheTarget(session);
     manifest.update(nativeManifest(session.state(), target, session.pending()));
     native.emplace(session.state(), session.store(), target).addTo(writer);
   } else {
-    if (firstRagged(session.state())) manifest["rows"] = rowsByLayer(session.state());
-    KV_TRY(rotated.addTo(writer));
+    rows = KV_TRY(outgoingRows(session, name(form)));
+    if (auto held = rowsByLayer(*rows)) manifest["rows"] = std::move(*held);
+    KV_TRY(rotated.emplace(*rows, fileType(session.store())).addTo(writer));
   }
   writer.metadata("kvlab", manifest.dump());
   KV_TRY(writer.write(path));
   return json{{"path", path}, {"form", name(form)}, {"rows", session.state().length()}, {"bytes", writer.bytes()}};
 }
 
+Result<json> saveForeign(Session& session, const std::string& path, const OutgoingForm& form,
+                         const OutgoingWish& wish) {
+  KV_TRY(savable(session, false));
+  const OutgoingRows rows = KV_TRY(outgoingRows(session, form.name));
+  const std::int64_t bytes = KV_TRY(form.write(rows, wish, path));
+  return json{{"path", path}, {"form", form.name}, {"rows", session.state().length()}, {"bytes", bytes}};
+}
+
+Error fileChanged(const std::string& path, const std::string& hash, const std::string& content) {
+  return {"file_changed",
+          "cannot load " + path + " again",
+          "its content hash is " + hash + ", it was " + content + " when the command ran",
+          "restore the file",
+          "path",
+          path};
+}
+
+Status loadRows(Session& session, const OutgoingRows& rows, const std::string& path) {
+  std::vector<std::int32_t> positions(rows.ids.size(), -1);  // of a token that no layer has: behind the one before
+  for (const std::vector<OutgoingRow>& layer : rows.layers)
+    for (const OutgoingRow& row : layer) positions[at(row.token)] = row.position;
+  for (std::size_t i = 0; i < positions.size(); ++i)
+    if (positions[i] < 0) positions[i] = i == 0 ? 0 : positions[i - 1] + 1;
+  json manifest{{"format", "kvlab-cache"},
+                {"version", 1},
+                {"form", name(CacheForm::HfDynamic)},
+                {"model", describeModel(rows.config)},
+                {"input_ids", json::array()},
+                {"position_ids", std::move(positions)},
+                {"dtype", typeName(kernels::DType::f32)},
+                {"edited", true}};
+  for (const TokenId id : rows.ids) manifest["input_ids"].push_back(id.value());
+  if (auto held = rowsByLayer(rows)) manifest["rows"] = std::move(*held);
+  SafetensorsWriter writer;
+  HfWriter tensors(rows, kernels::DType::f32);
+  KV_TRY(tensors.addTo(writer));
+  writer.metadata("kvlab", manifest.dump());
+  const std::string file = KV_TRY(writer.content());
+  const CacheImport read = KV_TRY(parseCache(std::as_bytes(std::span(file)), path, cacheTarget(session)));
+  return importRows(session, read, false);
+}
+
 Result<json> loadCache(Session& session, const std::string& path, const std::string& content, bool verify) {
   auto file = KV_TRY(MappedFile::open(path));
   const std::string hash = contentHash(file->bytes());
-  if (!content.empty() && content != hash)
-    return Error("file_changed", "cannot load " + path + " again",
-                 "its content hash is " + hash + ", it was " + content + " when the command ran", "restore the file",
-                 "path", path);
+  if (!content.empty() && content != hash) return fileChanged(path, hash, content);
   CacheImport rows = KV_TRY(parseCache(file->bytes(), path, cacheTarget(session)));
   if (rows.form == CacheForm::Native && session.transformer().keysRotated()) return unrotatedOnly("loaded").error();
   rows.storage = std::move(file);

@@ -10,6 +10,7 @@
 #include "core/session/truth.h"
 #include "core/verbs/cache_session.h"
 #include "core/verbs/capture_session.h"
+#include "core/verbs/foreign_session.h"
 #include "core/verbs/replies.h"
 #include "core/verbs/verb_args.h"
 #include "core/verbs/verbs.h"
@@ -118,9 +119,16 @@ Result<std::unique_ptr<Session>> loaded(const Session& like, const std::string& 
 Result<json> differenceFrom(Session& session, VerbArgs& in) {
   const std::string path = in.text("path");
   const bool capture = isCapture(path);
-  if (in.has("tick") && !capture && std::filesystem::is_regular_file(path))
+  if (in.has("tick") && !capture && std::filesystem::exists(path))
     in.fail("tick", in.raw("tick"), "a cache file has one state and no ticks");
   if (in.error()) return *in.error();
+  if (isForeignCache(path)) {
+    const std::shared_ptr<const ExplainedFile> file = KV_TRY(explainFile(session, path));
+    const std::unique_ptr<Session> theirs = KV_TRY(explainedSession(session, file->explanation, path));
+    json out = KV_TRY(compared(*theirs, session));
+    addExplanation(out, file->explanation);
+    return out;
+  }
   std::optional<Tick> to;
   if (in.has("tick")) to = Tick(in.integer("tick"));
   const std::unique_ptr<Session> then = KV_TRY(capture ? replayed(session, path, to) : loaded(session, path));
@@ -156,10 +164,12 @@ std::span<const Verb> compareVerbs() {
            "before the last edit that did more than generate. s.at(40).difference(12) compares two older ticks.",
            "Difference"),
        differenceVerb},
-      {verb::measures("differenceFrom", {arg::reads("path"), arg::integer("tick", 0, kMostId).orNone()},
-                      "Tells how the present state differs from what a capture leads to, at its end or at a tick, or "
-                      "from a cache file.",
-                      "Difference"),
+      {verb::measures(
+           "differenceFrom", {arg::reads("path"), arg::integer("tick", 0, kMostId).orNone()},
+           "Tells how the present state differs from what a capture leads to, at its end or at a tick, or "
+           "from a cache file. The cache file of another program (llama.cpp, vLLM, transformers, ...) is read "
+           "as the smallest explanation of its rows says; the answer has the explanation.",
+           "Difference"),
        differenceFrom},
       {verb::measures("firstDifference", {arg::text("branch")},
                       "Finds the first tick at which the present branch and another one differ in anything that "

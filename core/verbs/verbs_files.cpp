@@ -4,9 +4,11 @@
 
 #include "core/api/read_json.h"
 #include "core/files/cache_file.h"
+#include "core/foreign/outgoing_forms.h"
 #include "core/session/truth.h"
 #include "core/verbs/cache_session.h"
 #include "core/verbs/capture_session.h"
+#include "core/verbs/foreign_session.h"
 #include "core/verbs/verb_args.h"
 #include "core/verbs/verbs.h"
 
@@ -15,12 +17,59 @@ namespace {
 
 using nlohmann::json;
 
+/// The words of all forms.
+std::vector<std::string> formNames() {
+  std::vector<std::string> out;
+  for (const std::string_view name : cacheFormNames()) out.emplace_back(name);
+  for (const OutgoingForm& form : outgoingForms()) out.emplace_back(form.name);
+  return out;
+}
+
+/// The words of the types that files of other programs have.
+std::vector<std::string> foreignTypes() {
+  std::vector<std::string> out;
+  for (const OutgoingForm& form : outgoingForms())
+    for (const kernels::DType type : form.types)
+      if (std::ranges::find(out, kernels::dtypeName(type)) == out.end()) out.emplace_back(kernels::dtypeName(type));
+  return out;
+}
+
+/// What the arguments choose of a file of another program. A choice that the form does not have is refused.
+OutgoingWish wishOf(VerbArgs& in, const OutgoingForm* form) {
+  OutgoingWish wish;
+  if (form) wish.type = form->types.front();
+  const std::string idle = "form " + in.text("form") + " has no such choice";
+  if (in.has("type")) {
+    const std::span<const kernels::DType> types = form ? form->types : std::span<const kernels::DType>();
+    const auto found = std::ranges::find(types, in.text("type"), kernels::dtypeName);
+    if (found == types.end()) in.fail("type", in.raw("type"), form ? "is no type of form " + in.text("form") : idle);
+    else wish.type = *found;
+  }
+  if (in.has("flash")) {
+    if (!form || !form->flash) in.fail("flash", in.raw("flash"), idle);
+    wish.flash = in.flag("flash");
+  }
+  if (in.has("page")) {
+    if (!form || !form->page) in.fail("page", in.raw("page"), idle);
+    wish.page = static_cast<std::int32_t>(in.integer("page"));
+  }
+  return wish;
+}
+
 Result<json> save(Session& session, VerbArgs& in) {
+  const OutgoingForm* form = outgoingForm(in.text("form"));
+  const OutgoingWish wish = wishOf(in, form);
+  if (in.error()) return *in.error();
+  if (form) return saveForeign(session, in.text("path"), *form, wish);
   return saveCache(session, in.text("path"), cacheFormFromName(in.text("form")).value_or(CacheForm::Native));
 }
 
 Result<json> load(Session& session, VerbArgs& in) {
-  return loadCache(session, in.text("path"), in.text("content"), in.flag("verify"));
+  const std::string path = in.text("path"), content = in.text("content");
+  const bool verify = in.flag("verify"), foreign = isForeignCache(path);
+  if (verify && foreign) in.fail("verify", true, "differenceFrom tells how the rows of another program differ");
+  if (in.error()) return *in.error();
+  return foreign ? loadForeign(session, path, content) : loadCache(session, path, content, verify);
 }
 
 Result<json> lifespans(Session& session, VerbArgs& in) {
@@ -46,17 +95,27 @@ Result<json> stop(Session& session, VerbArgs&) { return stopCapture(session); }
 
 std::span<const Verb> fileVerbs() {
   static const Verb kVerbs[] = {
-      {verb::measures("saveCache",
-                      {arg::writes("path"), arg::text("form", {"native", "hf_tuple", "hf_dynamic"}).orElse("native")},
-                      "Writes the cache to a file: native, hf_tuple or hf_dynamic. native holds the whole state, with "
-                      "what policies observed. kvlab_cache.py turns hf_tuple and hf_dynamic into live caches.",
-                      "SavedCache"),
+      {verb::measures(
+           "saveCache",
+           {arg::writes("path"), arg::text("form", formNames()).orElse("native"),
+            arg::text("type", foreignTypes()).orNone(), arg::of("flash", ArgType::Flag).orNone(),
+            arg::integer("page", 1, 1 << 16).orNone()},
+           "Writes the cache to a file. native holds the whole state, with what policies observed. "
+           "kvlab_cache.py turns hf_tuple and hf_dynamic into live caches. llama_cpp is a sequence file that "
+           "llama_state_seq_load_file reads; type (f16) is that of the reader's K and V, and flash (true) "
+           "says whether the reader uses flash attention. vllm_cpu and vllm_cuda write a folder that vLLM's "
+           "ExampleConnector reads as its shared_storage_path, in the order of attention on x86 processors "
+           "or on CUDA; type is the model's there, and page is the reader's block size (128 on a CPU, 16 on "
+           "CUDA). A form refuses a state that it cannot hold.",
+           "SavedCache"),
        save},
       {verb::commits(
            "loadCache", {arg::reads("path"), arg::text("content").orNone(), arg::flag("verify", false)},
            "Replaces the session's content by a cache file, as one commit; content is the hash that the file must "
            "have. The rows are labelled loaded. With verify each row is compared with what the model computes, at the "
-           "price of a prompt, and labelled exact; a file with other rows is refused (other_rows).",
+           "price of a prompt, and labelled exact; a file with other rows is refused (other_rows). The cache of "
+           "another "
+           "program is read as the smallest explanation of its rows says; wrong rows stay wrong.",
            "LoadedCache", InLanes::Refused),
        load,
        [](const json& args, const EditWords&) {

@@ -61,9 +61,26 @@ void CommandLineTest::runTakesScriptOutAndArguments() {
 
 void CommandLineTest::everySubcommandGivesJson_data() {
   QTest::addColumn<QStringList>("words");
-  for (const QString line : {"run a.js", "test a", "bench", "bench tick", "sweep a.json", "train gates --text a.txt",
-                             "perplexity --text a.txt", "clinic", "clinic a", "clinic --blind 3", "check", "check fork",
-                             "model get a", "model list", "model remove a", "replay a.kvcap", "info", "list views"})
+  for (const QString line : {"run a.js",
+                             "test a",
+                             "bench",
+                             "bench tick",
+                             "sweep a.json",
+                             "train gates --text a.txt",
+                             "perplexity --text a.txt",
+                             "clinic",
+                             "clinic a",
+                             "clinic --blind 3",
+                             "check",
+                             "check fork",
+                             "compare a",
+                             "compare a --ids 1,2",
+                             "model get a",
+                             "model list",
+                             "model remove a",
+                             "replay a.kvcap",
+                             "info",
+                             "list views"})
     QTest::newRow(qPrintable(line)) << line.split(' ');
 }
 

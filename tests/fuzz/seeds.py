@@ -3,11 +3,13 @@
 
 usage: seeds.py OUT; writes OUT/NAME/* and OUT/NAME.dict. Fixtures are shrunk: a fuzzer gets further
 with small inputs."""
+import io
 import json
 import pathlib
 import re
 import struct
 import sys
+import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ORACLE = HERE.parent / "oracle"
@@ -319,7 +321,7 @@ def write(out, name, seeds):
     words = set()
     for label, data in seeds.items():
         (folder / label).write_bytes(data)
-        data = data[1:] if name in ("cache", "capture", "model_files") else data
+        data = data[1:] if name in ("cache", "capture", "model_files", "foreign") else data
         if name == "verbs":
             data = b"[" + data[1:].replace(b"\n", b",") + b"]"
         framed = name in ("safetensors", "cache")
@@ -387,6 +389,70 @@ def gguf_seeds():
     return seeds
 
 
+def stored_zip(entries):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in entries.items():
+            archive.writestr(zipfile.ZipInfo(name), data)
+    return out.getvalue()
+
+
+def torch_zip(pickle_of, storages):
+    """pickle_of(tensor): tensor(key, values, *shape) is the pickle of a tensor of a storage."""
+    short = lambda text: b"X" + struct.pack("<I", len(text)) + text.encode()  # noqa: E731
+    ints = lambda numbers: b"(" + b"".join(b"K" + bytes([n]) for n in numbers) + b"t"  # noqa: E731
+
+    def tensor(key, values, *shape):
+        strides = [1]
+        for n in reversed(shape[1:]):
+            strides.insert(0, strides[0] * n)
+        place = b"(" + short("storage") + b"ctorch\nFloatStorage\n" + short(key) + short("cpu") + b"K" + bytes([values]) + b"tQ"
+        return (b"ctorch._utils\n_rebuild_tensor_v2\n(" + place + b"K\0" + ints(shape) + ints(strides) +
+                b"\x89ccollections\nOrderedDict\n)RtR")
+    return stored_zip({"a/data.pkl": b"\x80\2" + pickle_of(tensor, short) + b".", "a/byteorder": b"little",
+                       **{f"a/data/{k}": v for k, v in storages.items()}})
+
+
+def foreign_seeds():
+    """The first byte chooses the importer, in the order of core/foreign/importers.cpp."""
+    rows = struct.pack("<24f", *range(24))
+    tensors = lambda shape, *names: safetensors({n: ("F32", shape, rows) for n in names}, {})  # noqa: E731
+    cells = struct.pack("<II", 1, 3) + b"".join(struct.pack("<iIi", i, 1, 0) for i in range(3))
+    tensor = struct.pack("<iQ", 0, 32) + rows
+    part = cells + struct.pack("<II", 0, 1) + tensor + tensor
+    front = b"qsgg" + struct.pack("<II3i", 3, 3, 5, 6, 7)
+    recurrent = struct.pack("<IiIII", 1, 2, 0, 0, 1) + struct.pack("<iQ", 0, 4) + bytes(4)
+    columns = struct.pack("<iII", 0, 4, 8) + rows
+    session = b"nsgg" + struct.pack("<III", 9, 0, 5) + b"llama"
+    seeds = {"llama": b"\0" + front + part, "llama_parts": b"\0" + front + part + part,
+             "llama_recurrent": b"\0" + front + part + recurrent, "llama_session": b"\0" + session + part,
+             "llama_columns": b"\0" + front + cells + struct.pack("<II", 1, 1) + tensor + columns,
+             "vllm": b"\1" + tensors([3, 2, 4], "kv_cache"), "edge": b"\3" + tensors([1, 2, 1, 3, 4], "round_0.layer_0.kv"),
+             "pairs": b"\4" + tensors([1, 2, 3, 4], "layers.0.keys", "layers.0.values")}
+    number = ("I32", [], struct.pack("<i", 3))
+    cache = {"0.0": ("F32", [1, 2, 3, 4], rows), "0.1": ("F32", [1, 2, 3, 4], rows)}
+    for name in ("KVCache", "RotatingKVCache", "QuantizedKVCache"):
+        header = {"__metadata__": {"1.0": name, "2.0": ""}}
+        data, at = b"", 0
+        for key, (kind, shape, value) in {**cache, **{f"0.{n}": number for n in range(2, 6)}}.items():
+            header[key] = {"dtype": kind, "shape": shape, "data_offsets": [at, at + len(value)]}
+            data, at = data + value, at + len(value)
+        text = json.dumps(header).encode()
+        seeds[f"mlx_{name}"] = b"\2" + struct.pack("<Q", len(text)) + text + data
+    layer = lambda t, s: (b"ctransformers.cache_utils\nDynamicLayer\n)\x81}(" + s("keys") + t("0", 24, 1, 2, 3, 4) +  # noqa: E731
+                          s("values") + t("1", 24, 1, 2, 3, 4) + b"ub")
+    seeds["torch"] = b"\4" + torch_zip(lambda t, s: b"}(" + s("layers") + b"](" + layer(t, s) + b"eu", {"0": rows, "1": rows})
+    dump = lambda t, s: (b"}(" + s("value") + t("0", 24, 3, 2, 4) + s("meta") + b"}(" + s("name") + s("k") +  # noqa: E731
+                         s("layer_id") + b"K\0uu")
+    seeds["sglang"] = b"\5" + torch_zip(dump, {"0": rows})
+    seeds["lmcache"] = b"\6" + struct.pack("<7i", 96, 1, 4, 2, 1, 3, 4) + rows
+    head = b"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3, 4), }\n"
+    array = b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head + rows
+    seeds["npz"] = b"\7" + stored_zip({"layers.0.keys.npy": array, "layers.0.values.npy": array})
+    seeds["raw"] = b"\7" + rows
+    return seeds
+
+
 def chat_seeds():
     """Each family's template with a conversation, and what the expressions hold."""
     families = json.loads((ORACLE / "chat" / "families.json").read_text())
@@ -406,6 +472,7 @@ def main(out):
     write(out, "tokenizer_json", {f.parent.name: small_tokenizer(f) + b"\0he the <s>  x\xc3\xa9 12 door" for f in files}
           | tokenizer_step_seeds(small_tokenizer(files[-1])))
     write(out, "gguf", gguf_seeds())
+    write(out, "foreign", foreign_seeds())
     write(out, "chat_template", chat_seeds())
     write(out, "action", {a["action"]: json.dumps([a]).encode() for a in ACTIONS} | {"all": json.dumps(ACTIONS).encode()})
     write(out, "expression", {str(i): text.encode() for i, text in enumerate(EXPRESSIONS)})

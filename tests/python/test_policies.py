@@ -263,7 +263,7 @@ class Failures(unittest.TestCase):
             asked.append(s)
             with self.assertRaises(kvlab.Error) as caught:
                 s.prompt(STORY)
-            self.assertIn("a policy asks", caught.exception.why)
+            self.assertIn("a rule asks", caught.exception.why)
 
     def test_what_cannot_be_added(self):
         def adds(**members):

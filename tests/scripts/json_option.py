@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import pathlib
+import struct
 import subprocess
 import sys
 import tempfile
@@ -129,6 +130,25 @@ def scripts(work):
     check("test none", 2, "test", str(work / "none"), error="usage")
 
 
+def compare(work):
+    """A cache of zeros, as vLLM's ExampleConnector would write it: it is explained, and a refused one is not there."""
+    folder = work / "zeros"
+    folder.mkdir()
+    for layer in range(4):  # of the demo model: 2 heads of 32 values
+        shape = [5, 2, 64]
+        bytes_ = 4 * shape[0] * shape[1] * shape[2]
+        header = json.dumps({"kv_cache": {"dtype": "F32", "shape": shape, "data_offsets": [0, bytes_]}}).encode()
+        (folder / f"model.layers.{layer}.self_attn.attn.safetensors").write_bytes(
+            struct.pack("<Q", len(header)) + header + bytes(bytes_))
+    ids = "5,6,7,8,9"
+    value = check("compare", 1, "compare", str(folder), "--ids", ids, "--model", "demo", outcome="explained",
+                  causes=lambda all: [one["kind"] for one in all] == ["zero_rows"], layers=some, ids=[5, 6, 7, 8, 9])
+    (work / "former.json").write_text(json.dumps(value))
+    check("compare baseline", 0, "compare", str(folder), "--ids", ids, "--baseline", str(work / "former.json"), "--model",
+          "demo", no_worse=True)
+    check("compare refused", 3, "compare", str(work / "none"), "--model", "demo", error=ANY)
+
+
 def measurements(work):
     text = str(work / "text.txt")
     (work / "text.txt").write_text(" ".join(f"sentence {i} of the text." for i in range(200)))
@@ -137,6 +157,7 @@ def measurements(work):
     check("perplexity refused", 3, "perplexity", "--text", str(work / "none.txt"), error="unreadable_file")
     check("check", 0, "check", "fork", "--model", "demo", model="demo", tests=lambda all: [t["id"] for t in all] == ["fork"])
     check("check refused", 2, "check", "frob", "--model", "demo", error="usage")
+    compare(work)
     check("bench", 0, "bench", "tick", "--quick", version=some, backends=some, rows=some, said="probes_sum_ratio")
     check("bench refused", 2, "bench", "frobs", error="usage")
     bug = json.loads(program("list", "bugs", "--json").stdout)[0]["id"]

@@ -62,6 +62,10 @@ check sweep-failed 1 'capacity' '2 of 2 cells failed' -- sweep "$work/small.json
 # Training: refusals, and a recording that is made without PyTorch.
 for i in {1..200}; do printf 'sentence %d of the text. ' "$i"; done >"$work/text.txt"
 train=(train gates --model synthetic:tiny --text "$work/text.txt" --window 128 --work "$work/t")
+# Refusals of kvlab compare; its other exit codes need caches: tests/python/test_compare.py and tests/unit/explain_test.cpp.
+check compare-no-file 3 'no-such-cache' -- compare "$work/no-such-cache" --model demo
+check compare-ids 2 'no list of token ids' -- compare "$work/no-such-cache" --model demo --ids 1,x
+check compare-baseline 3 'no-such.json' -- compare "$work/no-such-cache" --model demo --baseline "$work/no-such.json"
 check train-what 2 'heads' -- train heads --model demo --text "$work/text.txt"
 check train-no-model 2 '--model' -- train gates --text "$work/text.txt"
 check train-no-text 2 'text' -- train gates --model demo

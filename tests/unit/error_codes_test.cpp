@@ -39,6 +39,7 @@ std::vector<QRegularExpression> uses() {
         R"re(return \{\s*)re" + code + R"re(\s*,\s*"[^"]* [^"]*")re",  // return {"code", "what was"
         R"re(\bfail\()re" + code + R"re(,\s*"[a-z_]*",\s)re",          // the planners' fail("code", "field",
         R"re(\brefuse\()re" + code + R"re(, edit)re",                  // refuse("code", edit
+        R"re(\bnotSaved\(\s*)re" + code,                               // notSaved("code", "why"
         R"re(\bcode: )re" + code,                                      // prelude.js
         R"re(error(?:\(\))?(?:\.|->)code\s*[!=]?=\s*)re" + code})      // error.code ==
     out.emplace_back(form);

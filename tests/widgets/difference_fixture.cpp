@@ -49,4 +49,27 @@ json difference(const Snapshot& now) {
           {"layers", layers}};
 }
 
+json explainedDifference(const Snapshot& now) {
+  json out = difference(now);
+  const auto figures = [](double left, double wrong) {
+    return json{{"keys", left}, {"values", left / 2}, {"worst_keys", left}, {"worst_values", left}, {"wrong", wrong}};
+  };
+  const auto cause = [](const char* kind, const char* text, double without) {
+    return json{{"kind", kind}, {"parameters", json::object()}, {"text", text}, {"without", without}};
+  };
+  for (json& layer : out["layers"])
+    for (json& row : layer["changed"]) row["typed"] = {0.003, 0.004};
+  out["explanation"] = {
+      {"outcome", "explained"},
+      {"verdict", "explained by: keys are transposed within blocks of 32 rows; rows from position 40 on are stale"},
+      {"causes",
+       {cause("block_transpose", "keys are transposed within blocks of 32 rows", 1.4),
+        cause("stale_rows", "rows from position 40 on are stale since an edit there", 0.31)}},
+      {"left", figures(0.0041, 0)},
+      {"type", figures(0.0039, 0)},
+      {"types", {{"keys", "q8_0"}, {"values", "f16"}}},
+      {"rivals", {{{"causes", {cause("scale", "keys are multiplied by 0.7", 1.4)}}, {"left", figures(0.92, 0.8)}}}}};
+  return out;
+}
+
 }  // namespace kvlab::fixture

@@ -7,5 +7,7 @@
 namespace kvlab::fixture {
 
 nlohmann::json difference(const Snapshot& now);
+/// The same from the cache of another program, with its explanation.
+nlohmann::json explainedDifference(const Snapshot& now);
 
 }  // namespace kvlab::fixture

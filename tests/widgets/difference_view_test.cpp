@@ -110,6 +110,35 @@ class DifferenceViewTest : public QObject {
     QVERIFY(!named<QToolButton>(*view, "Colour the map")->isEnabled());
   }
 
+  /// The cache of another program comes with its causes, what they leave, and what its type alone explains.
+  void showsWhatExplains() {
+    FakeContext context;
+    context.answers["differenceFrom"] = [&](const json&) {
+      return Result<json>(fixture::explainedDifference(*context.snapshot()));
+    };
+    const auto view = open<DifferenceView>(context);
+    const int typed = view->rows().columnOf("typed");
+    QVERIFY(!view->causes().isVisible() && view->rows().isColumnHidden(typed));
+    QVERIFY(view->setOption("with", "file /tmp/a.ggsq"));
+    golden::settle(*view);
+    QVERIFY(view->causes().isVisible() && !view->rows().isColumnHidden(typed));
+    QCOMPARE(view->causes().model()->rowCount(), 5);  // two causes, what is left, the type, a rival
+    for (const char* text : {"within blocks of 32 rows", "stale since an edit", "rounding of exact rows to q8_0/f16",
+                             "keys are multiplied by 0.7"})
+      QVERIFY2(view->dump().contains(text), qPrintable(view->dump()));
+    context.answers["differenceFrom"] = [&](const json&) {
+      json broken = fixture::explainedDifference(*context.snapshot());
+      broken["explanation"].erase("left");
+      return Result<json>(broken);
+    };
+    QVERIFY(view->setOption("with", "file /tmp/b.ggsq"));
+    golden::settle(*view);
+    QVERIFY(view->dump().contains("nothing compared"));
+    QVERIFY(view->setOption("with", "edit"));
+    golden::settle(*view);
+    QVERIFY(!view->causes().isVisible() && view->rows().isColumnHidden(typed));
+  }
+
   /// One question for a state; none while the engine runs and something is shown; a refusal is told.
   void asksOnce() {
     FakeContext context;

@@ -9,6 +9,7 @@
 #include "core/parts/reviser.h"
 #include "core/parts/storage_plan.h"
 #include "core/policy/brightness.h"
+#include "core/policy/outside.h"
 
 namespace kvlab {
 namespace {
@@ -43,9 +44,41 @@ std::vector<bool> takenBy(const CacheState& state, const SessionParts& parts, st
   return taken;
 }
 
-/// The decision, and notes of the pairs that it looked at.
-CullDeed decided(const CacheState& observed, std::span<const Action> users, CallContext& call,
-                 std::vector<CulledPairNote>& notes) {
+/// The tokens that a rule from outside puts in the place of pairs, [pairs]; none = the pair stays. Error:
+/// bad_compressor.
+Result<std::vector<std::optional<TokenId>>> askedTokens(const CacheState& observed, const CallContext& call,
+                                                        std::span<const CulledPairNote* const> pairs) {
+  const AddedUse use = KV_TRY(addedUse(AddedKind::Compressor, call.parts.manifest.brightness.compressor));
+  std::vector<std::int32_t> positions, tokens, context;
+  std::vector<float> brightness;
+  for (const CulledPairNote* pair : pairs) {
+    positions.push_back(pair->first.value());
+    for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
+      tokens.push_back(observed.ledger[pair->ledger[side]].token.value());
+      brightness.push_back(observed.brightness[at(pair->first.value()) + side]);
+    }
+  }
+  for (const LedgerId id : observed.context) context.push_back(observed.ledger[id].token.value());
+  const std::vector<std::int32_t> answer =
+      KV_TRY(ruleOf<CompressorRule>(use).tokens({positions, tokens, brightness, context, use.options}));
+  std::vector<std::optional<TokenId>> out;
+  for (const std::int32_t token : answer) {
+    if (token >= call.parts.model->config().vocab)
+      return Error("bad_compressor", "the compressor " + use.what->name + " failed",
+                   "it gave the token " + std::to_string(token) + ", and the vocabulary has " +
+                       std::to_string(call.parts.model->config().vocab),
+                   "mend it and add it again; the session is as it was", "name", use.what->name);
+    out.push_back(token < 0 ? std::nullopt : std::optional(TokenId(token)));
+  }
+  if (out.size() == pairs.size()) return out;
+  return Error("bad_compressor", "the compressor " + use.what->name + " failed",
+               "it gave " + std::to_string(out.size()) + " tokens for " + std::to_string(pairs.size()) + " pairs",
+               "mend it and add it again; the session is as it was", "name", use.what->name);
+}
+
+/// The decision, and notes of the pairs that it looked at. Error: bad_compressor.
+Result<CullDeed> decided(const CacheState& observed, std::span<const Action> users, CallContext& call,
+                         std::vector<CulledPairNote>& notes) {
   const BrightnessSettings& rules = call.parts.manifest.brightness;
   CullDeed deed{.target = rules.target, .minCosine = rules.minCosine, .brightness = observed.brightness};
   const int count = cullCount(observed.length(), rules.target);
@@ -53,12 +86,18 @@ CullDeed decided(const CacheState& observed, std::span<const Action> users, Call
   deed.touched = takenBy(observed, call.parts, {users.begin(), users.end()});
   const auto isTaken = [&](Position p) { return static_cast<bool>(deed.touched[at(p.value())]); };
   notes = dimmestPairs(observed, count, isTaken);
-  for (CulledPairNote& note : notes) {
-    if (note.outcome != CullOutcome::Culled) continue;
+  std::vector<CulledPairNote*> chosen;
+  for (CulledPairNote& note : notes)
+    if (note.outcome == CullOutcome::Culled) chosen.push_back(&note);
+  std::vector<std::optional<TokenId>> asked;
+  if (rules.asksOutside() && !chosen.empty()) asked = KV_TRY(askedTokens(observed, call, chosen));
+  for (std::size_t n = 0; n < chosen.size(); ++n) {
+    CulledPairNote& note = *chosen[n];
     const std::size_t i = at(note.first.value());
     const TokenId a = observed.ledger[note.ledger[0]].token, b = observed.ledger[note.ledger[1]].token;
-    note.token =
-        call.parts.compressor->replacement(a, observed.brightness[i], b, observed.brightness[i + 1], rules.minCosine);
+    note.token = rules.asksOutside()
+        ? asked[n]
+        : call.parts.compressor->replacement(a, observed.brightness[i], b, observed.brightness[i + 1], rules.minCosine);
     if (!note.token) note.outcome = CullOutcome::NoNearToken;
     deed.pairs.push_back({note.first, note.token});
   }
@@ -71,9 +110,11 @@ class Culling : public Reviser {
  public:
   Status before(CacheState& observed, TickPart& part, CallContext& call) const override {
     const Manifest& m = call.parts.manifest;
-    if (!part.generates || part.earlier || m.brightness.compressor != "nearest" || !m.probes) return ok();
+    const bool asks = m.brightness.compressor == "nearest" || m.brightness.asksOutside();
+    if (!part.generates || part.earlier || !asks || !m.probes) return ok();
     auto scope = call.trace.scope("cull");
-    CullDeed deed = decided(observed, std::span(part.actions).first(part.actions.size() - 1), call, part.culling);
+    CullDeed deed =
+        KV_TRY(decided(observed, std::span(part.actions).first(part.actions.size() - 1), call, part.culling));
     for (const CulledPairNote& note : part.culling)
       auto one = call.trace.scope(note.token ? "culled" : "passed_over", note.text());
     std::vector<Action> culls;

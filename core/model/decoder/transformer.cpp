@@ -6,6 +6,7 @@
 
 #include "core/model/decoder/backend_status.h"
 #include "core/model/decoder/experts.h"
+#include "core/model/decoder/row_codec.h"
 #include "kernels/backend/staging.h"
 #include "kernels/ops/op_bytes.h"
 
@@ -251,11 +252,33 @@ void Transformer::write(Layer l, LayerParts parts, std::int64_t n, float* k, con
       args.n = n;
       args.kStride = args.vStride = row;
       args.stats = pass.stats;
+      CodedRows coded;  // lives as long as the call
+      if (pass.format.codecs)
+        encode(l, pass, static_cast<int>(&pass - parts.data()) * pass.format.kvHeads, row, args, coded);
       ops().writeRows(context(), args);
     }
     k += own;
     v += own;
   }
+}
+
+/// Rows as the codecs of the pass's pool give them back, in place of those of the arguments.
+void Transformer::encode(Layer l, const LayerPass& pass, int first, std::int64_t stride, kernels::WriteRowsArgs& args,
+                         CodedRows& coded) {
+  if (m_failure) return;  // the rest of the pass counts for nothing
+  const auto half = [&](bool keys, std::vector<float>& out, const float*& values, std::int64_t& own) {
+    Result<std::vector<float>> made = kvlab::coded(pass.format, keys, l, first, args.n, values, stride);
+    if (!made) {
+      m_failure = made.error();
+      return;
+    }
+    out = made.take();
+    if (out.empty()) return;
+    values = out.data();
+    own = std::int64_t{pass.format.kvHeads} * pass.format.headDim;
+  };
+  half(true, coded.k, args.k, args.kStride);
+  half(false, coded.v, args.v, args.vStride);
 }
 
 void Transformer::rotate(const float* table, float* x, const std::int32_t* phases, std::int64_t n, int heads,

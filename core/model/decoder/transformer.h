@@ -6,7 +6,10 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "core/api/ids.h"
 #include "core/model/decoder/assembled.h"
@@ -113,6 +116,8 @@ class Transformer {
   /// Changes the query heads of some rows before attention, and its output behind it; empty = no change. Only passes
   /// over host memory call it.
   void setHeadsBend(HeadsBender bender) { m_bendHeads = std::move(bender); }
+  /// The error of a codec of rows in the passes since the last call; such a pass has written rows that nobody may use.
+  std::optional<Error> takeFailure() { return std::exchange(m_failure, std::nullopt); }
   /// Other weights of the same shapes, on the same back end.
   void setWeights(std::shared_ptr<const PlacedWeights> weights) { m_weights = std::move(weights); }
   /// Bytes of weights that linear steps were given to read, ever.
@@ -142,6 +147,11 @@ class Transformer {
   float* storedKeys(Layer l, const LayerPass& pass, std::int64_t n, float* spare);
   void rotateParts(const float* table, LayerParts parts, float* x, std::int64_t n, int heads);
   void write(Layer l, LayerParts parts, std::int64_t n, float* k, const float* v);
+  struct CodedRows {
+    std::vector<float> k, v;  // [n, kvHeads*headDim] or empty
+  };
+  void encode(Layer l, const LayerPass& pass, int first, std::int64_t stride, kernels::WriteRowsArgs& args,
+              CodedRows& coded);
   void attend(Layer l, LayerParts parts, std::int64_t n, float* q, float* out);
   struct Heads {
     int count;
@@ -171,6 +181,7 @@ class Transformer {
   kernels::Array<float> m_k, m_v;                       // [maxRows, kvHeads*headDim]
   kernels::Array<float> m_gate, m_up;                   // [maxRows, intermediate]
   Experts m_experts;
+  std::optional<Error> m_failure;
 };
 
 }  // namespace kvlab

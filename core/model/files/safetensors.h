@@ -69,6 +69,8 @@ class SafetensorsWriter {
   void add(const std::string& name, const TensorView& tensor);
   void metadata(const std::string& key, const std::string& value) { m_metadata[key] = value; }
   Status write(const std::string& path) const;
+  /// What write() writes.
+  Result<std::string> content() const;
   /// Bytes that write() writes, wherever the path leads.
   std::int64_t bytes() const;
 

@@ -39,6 +39,16 @@ Result<std::string> SafetensorsWriter::header() const {
   return text;
 }
 
+Result<std::string> SafetensorsWriter::content() const {
+  const std::string text = KV_TRY(header());
+  const std::uint64_t length = text.size();
+  std::string out(reinterpret_cast<const char*>(&length), sizeof length);
+  out.reserve(static_cast<std::size_t>(bytes()));
+  out += text;
+  for (const FileTensor& t : m_tensors) out.append(reinterpret_cast<const char*>(t.bytes.data()), t.bytes.size());
+  return out;
+}
+
 std::int64_t SafetensorsWriter::bytes() const {
   const Result<std::string> text = header();
   std::int64_t out = text ? std::int64_t{sizeof(std::uint64_t)} + std::ssize(*text) : 0;

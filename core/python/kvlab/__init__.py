@@ -9,11 +9,20 @@
 
 A verb of the engine is a method of Session, a table one that gives a kvlab.Table. help(kvlab.Session) lists them.
 """
+import importlib.util
 import os
 import pathlib
 from typing import Any
 
+if importlib.util.find_spec("kvlab_cuda"):  # the package kvlab-cuda
+    import kvlab_cuda
+
+    os.environ.setdefault("KVLAB_CUDA_MODULE", kvlab_cuda.MODULE)  # for this process and for the program
+
 from . import _core
+from ._codec import Heads, check_codec, codec
+from ._compare import Comparison, compare
+from ._compressor import Pairs, check_compressor, compressor
 from ._errors import Error, checked
 from ._policy import Rows, check_policy, policy
 from ._progress import progress, show_progress
@@ -21,10 +30,13 @@ from ._session import LISTS, Batch, Lanes, Session
 from ._sweep import Sweep, sweep
 from ._table import Table
 from ._window import Picture
+from ._wlod import Entries, Nodes, check_gist, check_lens, gist, lens
 
 __version__: str = _core.__version__
-__all__ = ["Batch", "Error", "Lanes", "Picture", "Rows", "Session", "Sweep", "Table", "check_policy", "lists", "open",
-           "open_capture", "policy", "resources", "show_progress", "sweep"]
+__all__ = ["Batch", "Comparison", "Entries", "Error", "Heads", "Lanes", "Nodes", "Pairs", "Picture", "Rows", "Session",
+           "Sweep", "Table", "check_codec", "check_compressor", "check_gist", "check_lens", "check_policy", "codec",
+           "compare", "compressor", "gist", "lens", "lists", "open", "open_capture", "policy", "resources",
+           "show_progress", "sweep"]
 
 
 def resources() -> pathlib.Path:
@@ -35,7 +47,8 @@ def resources() -> pathlib.Path:
 
 def lists(name: str) -> list[dict[str, Any]]:
     """What there is, as `kvlab list NAME` shows it: policies, layouts, verbs, tables, facts (the words of conditions),
-    manifest (the keys that open() takes), invariants, metrics, bugs, selftests, errors."""
+    manifest (the keys that open() takes), invariants, metrics, bugs, selftests, importers,
+    causes, errors."""
     if name not in LISTS:
         raise KeyError(f"{name!r} is none of {', '.join(LISTS)}")
     return _core.lists()["policies"] if name == "policies" else LISTS[name]  # policies may have been added

@@ -88,6 +88,7 @@ json fault(Drawing& in) {
 
 json save(Drawing& in) {
   const std::string path = freshPath(in);
+  if (in.draw.percent(20)) return {{"path", path}, {"form", in.draw.one({"llama_cpp", "vllm_cpu", "vllm_cuda"})}};
   in.saved.push_back(path);
   return {{"path", path}, {"form", in.draw.one({"native", "native", "hf_dynamic", "hf_tuple"})}};
 }

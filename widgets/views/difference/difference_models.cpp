@@ -36,15 +36,43 @@ void addIds(DifferentLayer& layer, const json& ids, What what, const json& texts
   }
 }
 
-/// A number that is not finite counts as infinitely far.
+constexpr double kFar = std::numeric_limits<double>::infinity();  // stands for a number that is not finite
+
+double typedOf(const json& one) {
+  const json& typed = member(one, "typed");
+  return typed.is_array() && typed.size() == 2 ? std::max(jsonOr(typed[0], kFar), jsonOr(typed[1], kFar)) : -1;
+}
+
 DifferentRow changedRow(const json& one) {
-  const double far = std::numeric_limits<double>::infinity();
   return {.what = What::Differs,
           .row = LedgerId(one.at("ledger").get<std::int32_t>()),
           .phaseThen = one.at("phase").at(0).get<double>(),
           .phaseNow = one.at("phase").at(1).get<double>(),
-          .k = jsonOr(one.at("k"), far),
-          .v = jsonOr(one.at("v"), far)};
+          .k = jsonOr(one.at("k"), kFar),
+          .v = jsonOr(one.at("v"), kFar),
+          .typed = typedOf(one)};
+}
+
+double leftOf(const json& figures) {
+  return std::max(jsonOr(figures.at("keys"), kFar), jsonOr(figures.at("values"), kFar));
+}
+
+void readExplanation(const json& one, DifferenceFound& out) {
+  using enum DifferenceCause::What;
+  out.verdict = textOf(one.at("verdict"));
+  for (const json& cause : one.at("causes"))
+    out.causes.push_back({Cause, textOf(cause.at("text")), jsonOr(cause.at("without"), kFar)});
+  const json& left = one.at("left");
+  out.causes.push_back(
+      {Left, DifferenceCauses::tr("left over by all causes together"), leftOf(left), jsonOr(left.at("wrong"), 1.0)});
+  const QString types = textOf(one.at("types").at("keys")) + u'/' + textOf(one.at("types").at("values"));
+  out.causes.push_back({Type, DifferenceCauses::tr("rounding of exact rows to %1").arg(types), leftOf(one.at("type"))});
+  for (const json& rival : one.at("rivals")) {
+    QStringList texts;
+    for (const json& cause : rival.at("causes")) texts << textOf(cause.at("text"));
+    out.causes.push_back(
+        {Rival, texts.join(QStringLiteral("; ")), leftOf(rival.at("left")), jsonOr(rival.at("left").at("wrong"), 1.0)});
+  }
 }
 
 DifferentLayer layerOf(const json& one, CacheLayer number, const json& texts, const QHash<int, QString>& exactness) {
@@ -90,6 +118,8 @@ DifferenceFound read(const json& reply) {
     out.layers.push_back(
         layerOf(one, CacheLayer(static_cast<std::int32_t>(out.layers.size())), reply.at("textsThen"), exactness));
   if (!out.layers.empty()) addExactness(out.layers.back(), exactness);
+  if (const json& explanation = member(reply, "explanation"); explanation.is_object())
+    readExplanation(explanation, out);
   return out;
 }
 
@@ -119,6 +149,41 @@ bool paired(const DifferentRow& row) { return row.what == What::Differs; }
 Result<DifferenceFound> differenceFound(const json& reply) {
   return wholeReply("the difference was not read", "compare again",
                     [&]() -> Result<DifferenceFound> { return read(reply); });
+}
+
+DifferenceCauses::DifferenceCauses(QObject* parent) : LineModel(parent) {
+  using Line = const DifferenceCause&;
+  using What = DifferenceCause::What;
+  add("what", tr("Line"),
+      tr("cause: a part of the smallest explanation; left: what the causes leave; type: what the type of the file "
+         "accounts for; rival: another explanation that was tried"),
+      "cause",
+      [](Line one) {
+        switch (one.what) {
+          case What::Cause: return tr("cause");
+          case What::Left: return tr("left");
+          case What::Type: return tr("type");
+          case What::Rival: return tr("rival");
+        }
+        return QString();
+      })
+      .words()
+      .toned([](Line one) {
+        return one.what == What::Cause ? Tone::Warning : one.what == What::Left ? Tone::Normal : Tone::Faint;
+      });
+  add("text", tr("Explanation"), tr("What explains the rows of the other program"), QString(40, 'x'),
+      [](Line one) { return one.text; })
+      .words()
+      .tips([](Line one) { return one.text; })
+      .toned([](Line one) { return one.what == What::Cause ? Tone::Normal : Tone::Muted; });
+  addNumber("left", tr("Left"),
+            tr("Relative L2 difference of the middle row: of a cause what would be left without it, of a rival what it "
+               "leaves"),
+            "1.2e-05", [](Line one) { return apartText(one.left); })
+      .with(kBarRole, [](Line one) { return barOf(one.left); });
+  addNumber("wrong", tr("Wrong"), tr("Share of the rows that rounding and arithmetic do not account for"), "100 %",
+            [](Line one) { return one.wrong < 0 ? QString() : tr("%1 %").arg(100 * one.wrong, 0, 'g', 3); })
+      .toned([](Line one) { return one.wrong > 0 ? Tone::Warning : Tone::Faint; });
 }
 
 DifferentLayers::DifferentLayers(QObject* parent) : LineModel(parent) {
@@ -191,6 +256,13 @@ DifferentRows::DifferentRows(QObject* parent) : LineModel(parent) {
   addApart("k", tr("K"), tr("Relative difference of the keys, without rotation: |now − then| / max(|now|, |then|)"),
            &DifferentRow::k);
   addApart("v", tr("V"), tr("Relative difference of the values"), &DifferentRow::v);
+  addNumber(
+      "typed", tr("Type"),
+      tr("What the type of the other program's rows alone explains: the relative difference of exact rows in that "
+         "type, the larger of K and V"),
+      "1.2e-05", [](Row row) { return row.typed < 0 ? QString() : apartText(row.typed); })
+      .key([](Row row) { return row.typed < 0 ? QVariant() : QVariant(row.typed); })
+      .in(Tone::Muted);
   add("exactness", tr("Exactness"), tr("How the row compared with a rebuild: then, and now where it differs"),
       {"exact to context-edited", 5}, [](Row row) { return row.exactness; })
       .words()

@@ -15,6 +15,7 @@ struct DifferentRow {
   QString text = {};  // OnlyThen, where the shown ledger has another token under the id
   double phaseThen = 0, phaseNow = 0;
   double k = 0, v = 0;     // |now - then| / max(|now|, |then|)
+  double typed = -1;       // of a cache of another program: what its type alone explains, the larger of K and V
   QString exactness = {};  // "exact to context-edited"; empty = the same
   int position = -1;       // in the shown context; -1 = none
 };
@@ -27,6 +28,15 @@ struct DifferentLayer {
   std::vector<DifferentRow> rows = {};  // rows that left, rows that came, then the others, each by ledger id
 };
 
+/// A line of the explanation of a cache that another program wrote.
+struct DifferenceCause {
+  enum class What : std::uint8_t { Cause, Left, Type, Rival };
+  What what = What::Cause;
+  QString text;
+  double left = 0;    // relative L2; Cause: what would be left without it, Rival: what it leaves
+  double wrong = -1;  // share of rows above their bound; -1 = unknown
+};
+
 struct DifferenceFound {
   Tick then, now;
   bool alike = true;
@@ -34,10 +44,19 @@ struct DifferenceFound {
   QString edit = {};                        // that lies between both, where the engine has named it
   int tokensThen = 0, tokensNow = 0;        // in the context of one state only
   std::vector<DifferentLayer> layers = {};  // [cache layers]
+  QString verdict = {};                     // of the explanation; empty = the other state is one of kvlab
+  std::vector<DifferenceCause> causes = {};
 };
 
 /// Reads the reply to `difference` and its siblings. Error: bad_reply.
 Result<DifferenceFound> differenceFound(const nlohmann::json& reply);
+
+class DifferenceCauses : public LineModel<DifferenceCause> {
+  Q_OBJECT
+ public:
+  explicit DifferenceCauses(QObject* parent);
+  void show(std::vector<DifferenceCause> causes) { replace(std::move(causes)); }
+};
 
 class DifferentLayers : public LineModel<DifferentLayer> {
   Q_OBJECT

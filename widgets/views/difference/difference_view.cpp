@@ -17,7 +17,7 @@
 namespace kvlab {
 namespace {
 
-constexpr int kWide = 720, kMostLines = 9;
+constexpr int kWide = 720, kMostLines = 9, kMostCauses = 6;
 constexpr std::array kWords{"edit", "tick", "branch", "lane", "file"};  // With, in scripts
 
 Error noPlace(const QString& why, const QString& how) {
@@ -28,6 +28,7 @@ Error noPlace(const QString& why, const QString& how) {
 
 DifferenceView::DifferenceView(InspectorContext& context, QWidget* parent)
     : InspectorView(context, parent),
+      m_causes(new DifferenceCauses(this)),
       m_layers(new DifferentLayers(this)),
       m_rows(new DifferentRows(this)),
       m_ask(context, this, "difference") {
@@ -85,7 +86,15 @@ void DifferenceView::makeBody() {
   connect(m_rowsTable, &SortedTable::sortedByUser, this, [this] { sayOption("sort"); });
   split->addWidget(m_layersTable);
   split->addWidget(m_rowsTable);
-  setContent(split);
+  auto* body = new QWidget(this);
+  auto* column = tightColumn(body);
+  m_causesTable = new DataTable(body, m_causes, tr("What explains the other program's rows"),
+                                tr("The causes, what they leave over, and other explanations that were tried"));
+  m_causesTable->stretch({"text"});
+  m_causesTable->hide();
+  column->addWidget(m_causesTable);
+  column->addWidget(split, 1);
+  setContent(body);
   setMainControl(m_rowsTable);
 }
 
@@ -109,12 +118,14 @@ DifferenceView::With DifferenceView::with() const { return static_cast<With>(m_w
 
 void DifferenceView::chooseOther() {
   const std::array<QString, 5> hints{QString(), tr("e.g. 40"), tr("e.g. branch-1, or branch-1 40"), tr("e.g. 1"),
-                                     tr("path of a capture or a cache file")};
+                                     tr("path of a capture, or of a cache file or folder")};
   const std::array<QString, 5> tips{
       tr("The state before the last edit needs no name"), tr("Number of a tick of this branch"),
       tr("Name of a branch, and a tick of it; without a tick the present one, or the last one of the branch"),
       tr("Number of a lane; lane 0 is the one that is shown"),
-      tr("A capture, which is executed to its end, or a cache file")};
+      tr("A capture, which is executed to its end, or a cache file; also one of llama.cpp, vLLM, transformers and "
+         "others, "
+         "whose rows are explained")};
   m_place->setVisible(with() != With::Edit);
   m_place->setPlaceholderText(hints[at(m_with->currentIndex())]);
   m_place->setToolTip(tips[at(m_with->currentIndex())]);
@@ -219,6 +230,7 @@ QString DifferenceView::summary() const {
   QStringList parts;
   parts << tr("tick %1 to %2").arg(m_found->then.value()).arg(m_found->now.value());
   if (!m_found->edit.isEmpty()) parts.back() += QStringLiteral(": ") + m_found->edit;
+  if (!m_found->verdict.isEmpty()) parts = {m_found->verdict};
   if (m_found->alike) parts << tr("no difference");
   if (m_found->tokensThen) parts << counted(m_found->tokensThen, tr("token left"), tr("tokens left"));
   if (m_found->tokensNow) parts << counted(m_found->tokensNow, tr("token came"), tr("tokens came"));
@@ -227,6 +239,10 @@ QString DifferenceView::summary() const {
 }
 
 void DifferenceView::showFound() {
+  m_causes->show(m_found ? m_found->causes : std::vector<DifferenceCause>());
+  m_causesTable->setVisible(m_causes->rowCount() > 0);
+  m_causesTable->setFixedHeight(m_causesTable->tallFor(std::clamp(m_causes->rowCount(), 1, kMostCauses)));
+  m_rowsTable->setColumnHidden(m_rowsTable->columnOf("typed"), m_causes->rowCount() == 0);
   m_layers->show(m_found ? m_found->layers : std::vector<DifferentLayer>(), m_of);
   m_state->setText(summary());
   m_state->setToolTip(summary());
@@ -245,7 +261,8 @@ void DifferenceView::showRows() {
 
 QString DifferenceView::dump() const {
   if (isEmpty()) return QStringLiteral("difference: nothing compared\n");
-  return QStringLiteral("difference: %1\n").arg(summary()) + m_layersTable->tsv() +
+  return QStringLiteral("difference: %1\n").arg(summary()) +
+      (m_causes->rowCount() > 0 ? m_causesTable->tsv() : QString()) + m_layersTable->tsv() +
       QStringLiteral("rows of layer %1\n").arg(m_of ? layerText(*m_of, layer()) : QString()) + tsv();
 }
 

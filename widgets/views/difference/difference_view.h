@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Difference: how the shown state differs from another one, by layers and by the rows of the focused layer. The other
-// state is the one before the last edit, another tick, another branch, a lane or a file. Compared anew when the shown
-// state changes and the engine rests. GUI thread.
+// state is the one before the last edit, another tick, another branch, a lane or a file. With the cache of another
+// program it also shows what explains its rows. Compared anew when the shown state changes and the engine rests. GUI
+// thread.
 #pragma once
 #include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
@@ -19,6 +20,7 @@ class DifferenceView : public InspectorView {
   DifferenceView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
   QString tsv() const override;
+  DataTable& causes() { return *m_causesTable; }
   DataTable& layers() { return *m_layersTable; }
   DataTable& rows() { return *m_rowsTable; }
 
@@ -56,9 +58,10 @@ class DifferenceView : public InspectorView {
   QLineEdit* m_place = nullptr;
   QToolButton* m_colour = nullptr;
   QLabel* m_state = nullptr;
+  DifferenceCauses* m_causes;
   DifferentLayers* m_layers;
   DifferentRows* m_rows;
-  DataTable* m_layersTable = nullptr;
+  DataTable *m_causesTable = nullptr, *m_layersTable = nullptr;
   SortedTable* m_rowsTable = nullptr;
   std::optional<DifferenceFound> m_found;
   SnapshotPtr m_of;  // the compared state

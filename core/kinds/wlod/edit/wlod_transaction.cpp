@@ -112,7 +112,7 @@ Result<WlodApplied> WlodTransaction::run(const CacheState& before, const WlodPla
   work.out.state = work.before;
   {
     auto scope = trace.scope("splice");
-    spliceTree(work);
+    KV_TRY(spliceTree(work));
     spliceRows(work);
     nameRows(work);
   }
@@ -194,7 +194,7 @@ void WlodTransaction::leaveRings(const CacheState& before, WlodApplied& applied,
 }
 
 /// Appends ledger rows of new tokens, changes the time line, and makes the gists above it.
-void WlodTransaction::spliceTree(Work& work) {
+Status WlodTransaction::spliceTree(Work& work) {
   for (const WlodPlan::Content& one : work.plan->replaced)
     work.out.state.tree.replace(one.moment, newToken(work, one.token, Source::Replacement, one.moment.value()));
   if (work.plan->tailChanges || work.plan->added) spliceTail(work);
@@ -203,13 +203,14 @@ void WlodTransaction::spliceTree(Work& work) {
   const auto scale = static_cast<float>(model.config().embeddingScale);
   const MegaContext tree = work.out.state.tree;
   work.out.gists = tree.dirty();
-  work.out.state.tree.refresh(m_net, [&](Moments moments, float* to) {
+  KV_TRY(work.out.state.tree.refresh(m_net, [&](Moments moments, float* to) {
     const std::int64_t width = model.config().hidden;
     for (std::int32_t t = moments.begin; t < moments.end; ++t, to += width) {
       const TokenId token = work.out.ledger[tree.token(Moment(t))].token;
       std::ranges::transform(embeddingOf(model, token), to, [&](float x) { return x * scale; });
     }
-  });
+  }));
+  return ok();
 }
 
 /// Appends a ledger row that replaces the token `replaces` (-1 = none).

@@ -53,7 +53,7 @@ class WlodTransaction {
 
  private:
   struct Work;
-  void spliceTree(Work& work);
+  Status spliceTree(Work& work);
   void spliceTail(Work& work);
   LedgerId newToken(Work& work, TokenId token, Source source, std::int32_t replaces);
   LedgerId nameOf(Work& work, TreeNode node);

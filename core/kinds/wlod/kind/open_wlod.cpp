@@ -35,6 +35,8 @@ Result<std::string> trainedFor(const SessionParts& parts, const char* what, cons
 Result<std::shared_ptr<const GistNet>> gistsFor(const SessionParts& parts, const WlodSettings& wanted) {
   const int hidden = parts.model->config().hidden;
   if (wanted.gist == "mean") return std::shared_ptr<const GistNet>(meanGistNet(hidden));
+  if (namesAdded(AddedKind::Gist, wanted.gist))
+    return addedGistNet(hidden, KV_TRY(addedUse(AddedKind::Gist, wanted.gist)));
   const std::string file = wanted.gist != "trained"
       ? wanted.gist
       : KV_TRY(trainedFor(parts, "gists", "wlod.gist",
@@ -49,6 +51,10 @@ Result<Lens> lensFor(const SessionParts& parts, const WlodSettings& wanted) {
   Lens lens;
   lens.name = wanted.lens;
   if (wanted.lens == "attention" || wanted.lens == "script" || wanted.lens == "off") return lens;
+  if (namesAdded(AddedKind::Lens, wanted.lens)) {
+    lens.added = KV_TRY(addedUse(AddedKind::Lens, wanted.lens));
+    return lens;
+  }
   const std::string file = wanted.lens != "trained"
       ? wanted.lens
       : KV_TRY(trainedFor(parts, "lens", "wlod.lens",
@@ -86,7 +92,7 @@ Result<WlodParts> openWlod(const SessionParts& parts, const WlodSettings& wanted
   WlodParts out;
   out.gists = KV_TRY(gistsFor(parts, wanted));
   out.gistContent = out.gists->name();
-  if (wanted.gist != "mean") {
+  if (wanted.gist != "mean" && !namesAdded(AddedKind::Gist, wanted.gist)) {
     const auto file = KV_TRY(MappedFile::open(out.gists->name()));
     out.gistContent = contentHash(file->bytes());
   }

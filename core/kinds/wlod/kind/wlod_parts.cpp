@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/kinds/wlod/tree/gist_net.h"
+#include "core/policy/outside.h"
 
 namespace kvlab {
 
@@ -62,26 +63,63 @@ WlodView describeWlod(const WlodState& state, int layers, const WlodParts& parts
   return view;
 }
 
+namespace {
+
+void append(std::vector<float>& to, std::span<const float> values) {
+  to.insert(to.end(), values.begin(), values.end());
+}
+
+/// [entries, hidden] embeddings of tokens, and gists.
+std::vector<float> vectorsOf(const CacheState& state, const Model& model) {
+  const WlodState& wlod = wlodIn(state);
+  std::vector<float> out;
+  for (std::size_t i = 0; i < state.context.size(); ++i) {
+    const TreeNode node = wlod.context.entries()[i];
+    if (node.level == 0) append(out, embeddingOf(model, state.ledger[state.context[i]].token));
+    else append(out, wlod.tree.gist(node));
+  }
+  return out;
+}
+
+}  // namespace
+
 std::vector<double> WlodParts::foreseen(const CacheState& state, const Model& model) const {
   if (!lens.net) return {};
   const WlodState& wlod = wlodIn(state);
-  std::vector<float> entries, tail;
-  const auto add = [](std::vector<float>& to, const auto& values) {
-    to.insert(to.end(), values.begin(), values.end());
-  };
-  for (std::size_t i = 0; i < state.context.size(); ++i) {
-    const TreeNode node = wlod.context.entries()[i];
-    if (node.level == 0) add(entries, embeddingOf(model, state.ledger[state.context[i]].token));
-    else add(entries, wlod.tree.gist(node));
-  }
+  std::vector<float> tail;
   const auto length = wlod.tree.length();
   for (auto t = std::max<std::int64_t>(0, length - lens.net->tail()); t < length; ++t)
-    add(tail, embeddingOf(model, state.ledger[wlod.tree.token(Moment(static_cast<std::int32_t>(t)))].token));
-  return lens.net->mass(wlod.context.entries().span(), length, entries, tail);
+    append(tail, embeddingOf(model, state.ledger[wlod.tree.token(Moment(static_cast<std::int32_t>(t)))].token));
+  return lens.net->mass(wlod.context.entries().span(), length, vectorsOf(state, model), tail);
+}
+
+Result<std::vector<double>> WlodParts::asked(const CacheState& state, const Model& model) const {
+  const WlodState& wlod = wlodIn(state);
+  std::vector<std::int32_t> starts, levels;
+  for (const TreeNode entry : wlod.context.entries()) {
+    starts.push_back(entry.start);
+    levels.push_back(entry.level);
+  }
+  const std::vector<float> vectors = vectorsOf(state, model);
+  std::vector<double> out = KV_TRY(ruleOf<LensRule>(*lens.added)
+                                       .scores({.starts = starts,
+                                                .levels = levels,
+                                                .mass = wlod.mass,
+                                                .vectors = vectors,
+                                                .length = wlod.tree.length(),
+                                                .hidden = model.config().hidden,
+                                                .options = lens.added->options}));
+  const bool right = std::ranges::all_of(out, [](double score) { return score >= -1 && score <= 1; });
+  if (right && out.size() == starts.size()) return out;
+  return Error(
+      "bad_lens", "the lens " + lens.added->what->name + " failed",
+      right ? "it gave " + std::to_string(out.size()) + " scores for " + std::to_string(starts.size()) + " entries"
+            : "it gave scores outside -1 .. 1",
+      "mend it and add it again; the session is as it was", "name", lens.added->what->name);
 }
 
 std::vector<double> WlodParts::scores(const WlodState& state) const {
-  if (lens.name == "script") return state.scores;
+  if (lens.name == "script" || lens.added) return state.scores;
   return state.mass.empty() ? std::vector<double>() : attentionScores(state.mass, lens.gain, lens.bias);
 }
 
@@ -101,6 +139,7 @@ Status FocusReviser::before(CacheState& observed, TickPart& part, CallContext& c
   auto scope = call.trace.scope("refocus");
   auto next = withPins(observed);
   if (m_parts.lens.net) next->mass = m_parts.foreseen(observed, *call.parts.model);
+  if (m_parts.lens.added) next->scores = KV_TRY(m_parts.asked(observed, *call.parts.model));
   std::vector<double> scores = m_parts.scores(*next);
   scores.resize(static_cast<std::size_t>(state.context.cost()));  // without scores all entries are equal
   if (!room) next->context = state.context.nextRound();
@@ -129,7 +168,8 @@ bool FocusReviser::wantsTick(const CacheState& state, CallContext& call) const {
   if (state.length() == 0) return false;
   CacheState looked = state;
   TickPart part;
-  return before(looked, part, call) && !part.actions.empty();
+  const Status round = before(looked, part, call);
+  return round ? !part.actions.empty() : round.error().code == "bad_lens";  // the tick tells why
 }
 
 }  // namespace kvlab

@@ -18,6 +18,8 @@ struct WlodParts {
 
   /// Attention that a lens network now predicts for the entries; empty without a network.
   std::vector<double> foreseen(const CacheState& state, const Model& model) const;
+  /// Scores that a rule from outside gives the entries. Error: bad_lens.
+  Result<std::vector<double>> asked(const CacheState& state, const Model& model) const;
   /// One score per entry; empty while the lens has no input.
   std::vector<double> scores(const WlodState& state) const;
 };

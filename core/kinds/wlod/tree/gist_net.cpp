@@ -7,6 +7,7 @@
 #include "core/api/tree_node.h"
 #include "core/kinds/wlod/tree/net_file.h"
 #include "core/model/files/strict_json.h"
+#include "core/policy/outside.h"
 
 namespace kvlab {
 namespace {
@@ -16,9 +17,31 @@ using nlohmann::json;
 class MeanGistNet : public GistNet {
  public:
   explicit MeanGistNet(int hidden) : GistNet(hidden, "mean", {}, {}) {}
-  void gists(int, const float* children, std::int64_t n, float* out) const override {
+  Status gists(int, const float* children, std::int64_t n, float* out) const override {
     for (std::int64_t i = 0; i < n; ++i) meanOf(children + i * kGistBlock * m_hidden, m_hidden, out + i * m_hidden);
+    return ok();
   }
+};
+
+/// Gists of a rule from outside.
+class AddedGistNet : public GistNet {
+ public:
+  AddedGistNet(int hidden, AddedUse use) : GistNet(hidden, use.text, {}, {}), m_use(std::move(use)) {}
+  Status gists(int level, const float* children, std::int64_t n, float* out) const override {
+    const std::vector<float> made = KV_TRY(ruleOf<GistRule>(m_use).gists(
+        {level, static_cast<int>(m_hidden), {children, at(n * kGistBlock * m_hidden)}, m_use.options}));
+    const bool right = std::ranges::all_of(made, [](float one) { return std::isfinite(one); });
+    if (!right || made.size() != at(n * m_hidden))
+      return Error(
+          "bad_gist", "the gist " + m_use.what->name + " failed",
+          right ? "it gave " + std::to_string(made.size()) + " numbers" : "it gave numbers that are not finite",
+          "mend it and add it again; the session is as it was", "name", m_use.what->name);
+    std::ranges::copy(made, out);
+    return ok();
+  }
+
+ private:
+  AddedUse m_use;
 };
 
 constexpr float kEps = 1e-12f;  // small, because squares of embeddings are small
@@ -50,7 +73,7 @@ class PoolingGistNet : public GistNet {
         m_levels(std::move(levels)),
         m_host(std::move(host)) {}
 
-  void gists(int level, const float* children, std::int64_t n, float* out) const override {
+  Status gists(int level, const float* children, std::int64_t n, float* out) const override {
     const PoolingLevel& net = m_levels[std::min(at(level - 1), m_levels.size() - 1)];
     const std::vector<float> weights = poolWeights(net, children, n);
     std::vector<float> pooled(at(n * net.pools * m_hidden));
@@ -66,6 +89,7 @@ class PoolingGistNet : public GistNet {
       }
     }
     addMlp(net, pooled, n, out);
+    return ok();
   }
 
  private:
@@ -160,6 +184,10 @@ std::optional<GistFigures> figuresFrom(const json& object) {
 }  // namespace
 
 std::shared_ptr<const GistNet> meanGistNet(int hidden) { return std::make_shared<MeanGistNet>(hidden); }
+
+std::shared_ptr<const GistNet> addedGistNet(int hidden, AddedUse use) {
+  return std::make_shared<const AddedGistNet>(hidden, std::move(use));
+}
 
 Result<std::shared_ptr<const GistNet>> loadGistNet(const std::string& path, int hidden,
                                                    std::shared_ptr<kernels::Backend> host) {

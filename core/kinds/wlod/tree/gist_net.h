@@ -22,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/api/added.h"
 #include "core/api/error.h"
 #include "core/api/tree_node.h"
 #include "core/api/wlod_view.h"
@@ -34,13 +35,13 @@ class GistNet {
   GistNet(int hidden, std::string name, std::string model, std::vector<GistFigures> figures)
       : m_hidden(hidden), m_name(std::move(name)), m_model(std::move(model)), m_figures(std::move(figures)) {}
   virtual ~GistNet() = default;
-  const std::string& name() const { return m_name; }  // "mean", or the file
+  const std::string& name() const { return m_name; }  // "mean", the file, or the rule that was added
   /// Fingerprint of the model that the network was trained for; empty = any model.
   const std::string& model() const { return m_model; }
   /// Losses with the network, by level; empty = not measured.
   const std::vector<GistFigures>& figures() const { return m_figures; }
-  /// children [n, 32, hidden] of nodes of `level` -> out [n, hidden].
-  virtual void gists(int level, const float* children, std::int64_t n, float* out) const = 0;
+  /// children [n, 32, hidden] of nodes of `level` -> out [n, hidden]. Error bad_gist: a rule from outside failed.
+  virtual Status gists(int level, const float* children, std::int64_t n, float* out) const = 0;
 
  protected:
   const std::int64_t m_hidden;
@@ -51,6 +52,8 @@ class GistNet {
 };
 
 std::shared_ptr<const GistNet> meanGistNet(int hidden);
+/// Gists of a rule that was added, a GistRule (core/policy/outside.h).
+std::shared_ptr<const GistNet> addedGistNet(int hidden, AddedUse use);
 
 /// Errors: bad_file (no safetensors file), bad_gist_net (with the tensor or the metadata key as field). `host`: a
 /// backend in host memory that computes the gists.

@@ -2,10 +2,12 @@
 // The built-in lens: an entry with more attention than its fair share should get more detail, an entry with less
 // attention may lose detail. Scores lie in (-1, 1); above 0 means more detail. Pure; any thread.
 #pragma once
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/api/added.h"
 #include "core/api/error.h"
 #include "core/kinds/wlod/tree/coverage.h"
 #include "core/kinds/wlod/tree/lens_net.h"
@@ -24,6 +26,7 @@ struct Lens {
   std::vector<double> layers = {};  // empty = equal
   double gain = 1, bias = 0;
   std::shared_ptr<const LensNet> net = nullptr;  // predicts attention; null = attention as measured
+  std::optional<AddedUse> added = {};            // a LensRule (core/policy/outside.h) that gives scores
 };
 
 /// Errors: bad_file (no JSON), bad_lens (names the key).

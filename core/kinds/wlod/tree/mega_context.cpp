@@ -67,28 +67,30 @@ void MegaContext::children(TreeNode node, const Embeddings& embeddings, float* o
   }
 }
 
-std::int32_t MegaContext::refresh(const GistNet& net, const Embeddings& embeddings) {
+Result<std::int32_t> MegaContext::refresh(const GistNet& net, const Embeddings& embeddings) {
   const auto count = static_cast<std::int32_t>(m_dirty.size());
   auto begin = m_dirty.begin();
   for (int n = 1; n <= kTopLevel; ++n) {
     const auto end = std::find_if(begin, m_dirty.end(), [n](TreeNode node) { return node.level > n; });
-    if (begin != end) refreshLevel({begin, end}, net, embeddings);
+    if (begin != end) KV_TRY(refreshLevel({begin, end}, net, embeddings));
     begin = end;
   }
   m_dirty.clear();
   return count;
 }
 
-void MegaContext::refreshLevel(std::span<const TreeNode> nodes, const GistNet& net, const Embeddings& embeddings) {
+Status MegaContext::refreshLevel(std::span<const TreeNode> nodes, const GistNet& net, const Embeddings& embeddings) {
   std::vector<float> made(nodes.size() * at(m_hidden)),
       from(std::min(kTogether, nodes.size()) * at(kGistBlock * m_hidden));
   for (std::size_t begin = 0; begin < nodes.size(); begin += kTogether) {
     const std::size_t n = std::min(kTogether, nodes.size() - begin);
     for (std::size_t i = 0; i < n; ++i)
       children(nodes[begin + i], embeddings, from.data() + i * at(kGistBlock * m_hidden));
-    net.gists(nodes.front().level, from.data(), static_cast<std::int64_t>(n), made.data() + begin * at(m_hidden));
+    KV_TRY(
+        net.gists(nodes.front().level, from.data(), static_cast<std::int64_t>(n), made.data() + begin * at(m_hidden)));
   }
   store(nodes, made);
+  return ok();
 }
 
 /// Appends the gists of new nodes. A change of old gists copies the column first, because other states may share it.

@@ -48,7 +48,7 @@ class MegaContext {
   /// Writes the embeddings of the tokens of some moments as the first layer gets them, [moments, hidden].
   using Embeddings = std::function<void(Moments moments, float* out)>;
   /// Makes the dirty gists, lower level first; returns their number.
-  std::int32_t refresh(const GistNet& net, const Embeddings& embeddings);
+  Result<std::int32_t> refresh(const GistNet& net, const Embeddings& embeddings);
 
   /// The gist of a node, [hidden]; the node must exist and not be dirty.
   std::span<const float> gist(TreeNode node) const;
@@ -65,7 +65,7 @@ class MegaContext {
   void grow(std::int32_t before);
   void markDirty(TreeNode node);
   void children(TreeNode node, const Embeddings& embeddings, float* out) const;
-  void refreshLevel(std::span<const TreeNode> nodes, const GistNet& net, const Embeddings& embeddings);
+  Status refreshLevel(std::span<const TreeNode> nodes, const GistNet& net, const Embeddings& embeddings);
   void store(std::span<const TreeNode> nodes, const std::vector<float>& gists);
 
   std::int64_t m_hidden = 0;

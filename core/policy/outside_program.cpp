@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/policy/policy_program.h"
+#include "core/policy/outside_program.h"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -16,7 +16,7 @@
 
 #include "core/api/read_json.h"
 #include "core/api/texts.h"
-#include "core/policy/policy.h"
+#include "core/policy/outside.h"
 
 extern char** environ;
 
@@ -30,24 +30,28 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 32;
 struct Message {
   json told;
   std::string values;
-
-  template <class T>
-  void add(const char* name, const char* dtype, std::span<const T> list, std::vector<std::size_t> shape) {
-    told["arrays"].push_back({name, dtype, std::move(shape)});
-    values.append(reinterpret_cast<const char*>(list.data()), list.size_bytes());
-  }
 };
 
+Message messageOf(const AddedQuestion& question) {
+  Message out{question.told, {}};
+  out.told["arrays"] = json::array();
+  for (const AddedQuestion::List& one : question.lists) {
+    out.told["arrays"].push_back({one.name, one.dtype, one.shape});
+    out.values.append(reinterpret_cast<const char*>(one.bytes.data()), one.bytes.size());
+  }
+  return out;
+}
+
 /// A child and the socket to it.
-class PolicyChild {
+class RuleChild {
  public:
-  static Result<std::unique_ptr<PolicyChild>> start(const std::string& file);
-  ~PolicyChild() {
+  static Result<std::unique_ptr<RuleChild>> start(const std::string& file);
+  ~RuleChild() {
     if (m_socket >= 0) ::close(m_socket);
     if (m_process > 0) ::waitpid(m_process, nullptr, 0);
   }
-  PolicyChild(const PolicyChild&) = delete;
-  PolicyChild& operator=(const PolicyChild&) = delete;
+  RuleChild(const RuleChild&) = delete;
+  RuleChild& operator=(const RuleChild&) = delete;
 
   Result<Message> ask(const Message& question) {
     const std::lock_guard lock(m_mutex);
@@ -83,11 +87,11 @@ class PolicyChild {
   }
 
  private:
-  explicit PolicyChild(std::string file) : m_file(std::move(file)) {}
+  explicit RuleChild(std::string file) : m_file(std::move(file)) {}
 
   Error ended(const std::string& why) const {
-    return Error("bad_policy", "the policies of " + m_file + " were not asked", why,
-                 "start the program again; its messages stand on the terminal", "policy", m_file);
+    return Error("bad_policy", "the rules of " + m_file + " were not asked", why,
+                 "start the program again; its messages stand on the terminal", "file", m_file);
   }
 
   Status send(const std::string& part) const {
@@ -116,6 +120,10 @@ class PolicyChild {
   pid_t m_process = 0;
 };
 
+Error notAdded(const std::string& file, const std::string& why, const std::string& remedy) {
+  return Error("bad_policy", "the rules of " + file + " were not added", why, remedy, "file", file);
+}
+
 /// The environment, with the Python package of a build beside the program where there is one.
 std::vector<std::string> environmentOfChild() {
   std::vector<std::string> out;
@@ -137,8 +145,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return out;
 }
 
-Result<std::unique_ptr<PolicyChild>> PolicyChild::start(const std::string& file) {
-  std::unique_ptr<PolicyChild> out(new PolicyChild(file));
+Result<std::unique_ptr<RuleChild>> RuleChild::start(const std::string& file) {
+  std::unique_ptr<RuleChild> out(new RuleChild(file));
   const char* const named = std::getenv("KVLAB_PYTHON");
   const std::string python = named && *named ? named : "python3";
   int ends[2];
@@ -149,7 +157,7 @@ Result<std::unique_ptr<PolicyChild>> PolicyChild::start(const std::string& file)
   ::posix_spawn_file_actions_init(&actions);
   if (ends[1] == kOfChild) ::fcntl(ends[1], F_SETFD, 0);
   else ::posix_spawn_file_actions_adddup2(&actions, ends[1], kOfChild);
-  std::vector<std::string> words{python, "-m", "kvlab.policy_program", file, std::to_string(kOfChild)},
+  std::vector<std::string> words{python, "-m", "kvlab.outside_program", file, std::to_string(kOfChild)},
       environment = environmentOfChild();
   const int failed = ::posix_spawnp(&out->m_process, python.c_str(), &actions, nullptr, pointers(words).data(),
                                     pointers(environment).data());
@@ -157,83 +165,36 @@ Result<std::unique_ptr<PolicyChild>> PolicyChild::start(const std::string& file)
   ::close(ends[1]);
   if (failed) {
     out->m_process = 0;
-    return Error("bad_policy", "the policies of " + file + " were not added", python + ": " + std::strerror(failed),
-                 "install Python, or name an interpreter in KVLAB_PYTHON", "policy", file);
+    return notAdded(file, python + ": " + std::strerror(failed),
+                    "install Python, or name an interpreter in KVLAB_PYTHON");
   }
-  return out;
-}
-
-Error wrongAnswer(const std::string& name, const std::string& why) {
-  return Error("bad_policy", "the policy " + name + " failed", why, "mend it and start the program again", "policy",
-               name);
-}
-
-Message questionOf(const PolicySpec& spec, const LayerRows& rows, const char* what) {
-  Message out;
-  out.told = {{"policy", spec.name},          {"what", what},
-              {"layer", rows.layer.value()},  {"heads", rows.heads},
-              {"kv_heads", rows.kvHeads},     {"head_dim", rows.headDim},
-              {"next_phase", rows.nextPhase}, {"sinks", spec.sinks},
-              {"window", spec.window},        {"options", spec.options.is_object() ? spec.options : json::object()},
-              {"arrays", json::array()}};
-  static_assert(sizeof(LedgerId) == 4);
-  out.add("ledger", "i4", rows.ledger, {rows.rows()});
-  out.add("memory", "u1", std::span(rows.memory), {rows.memory.size()});
-  visitStatistics(rows, [&out](const char* name, auto list, std::initializer_list<std::size_t> shape) {
-    out.add(name, sizeof(list[0]) == sizeof(float) ? "f4" : "f8", list, shape);
-  });
-  return out;
-}
-
-/// The values of an answer.
-Result<std::string> answered(PolicyChild& child, const PolicySpec& spec, const LayerRows& rows, const char* what) {
-  Message answer = KV_TRY(child.ask(questionOf(spec, rows, what)));
-  if (const std::string why = memberOr(answer.told, "error", std::string()); !why.empty())
-    return wrongAnswer(spec.name, why);
-  return std::move(answer.values);
-}
-
-Policy ruleOf(const std::shared_ptr<PolicyChild>& child, unsigned needs, bool observes) {
-  Policy out{.needs = needs};
-  out.scores = [child](const PolicySpec& spec, const LayerRows& rows) -> Result<std::vector<float>> {
-    const std::string values = KV_TRY(answered(*child, spec, rows, "score"));
-    std::vector<float> scores(values.size() / sizeof(float));
-    std::memcpy(scores.data(), values.data(), scores.size() * sizeof(float));
-    if (scores.size() == rows.rows() || scores.size() == rows.rows() * at(rows.kvHeads)) return scores;
-    return wrongAnswer(spec.name, "score gave " + std::to_string(scores.size()) + " numbers");
-  };
-  if (observes)
-    out.observes = [child](const PolicySpec& spec, const LayerRows& rows) {
-      return answered(*child, spec, rows, "observe");
-    };
   return out;
 }
 
 }  // namespace
 
-Result<std::vector<std::string>> addPolicyFile(const std::string& file) {
+Result<std::vector<std::string>> addOutsideFile(const std::string& file) {
   if (std::error_code none; !std::filesystem::is_regular_file(file, none))
-    return Error("bad_policy", "the policies of " + file + " were not added", "there is no such file",
-                 "name a Python file with @kvlab.policy in it", "policy", file);
-  const std::shared_ptr<PolicyChild> child = KV_TRY(PolicyChild::start(file));
+    return notAdded(file, "there is no such file", "name a Python file with @kvlab.policy or another rule in it");
+  const std::shared_ptr<RuleChild> child = KV_TRY(RuleChild::start(file));
   const Result<Message> first = child->receive();
   const std::string why = first ? memberOr(first->told, "error", std::string())
                                 : "its Python ended at once: it needs the package kvlab, and KVLAB_PYTHON may name one "
                                   "that has it";
-  if (!why.empty())
-    return Error("bad_policy", "the policies of " + file + " were not added", why, "mend the file, and start again",
-                 "policy", file);
+  if (!why.empty()) return notAdded(file, why, "mend the file, and start again");
+  const AskAdded ask = [child](const AddedQuestion& question) -> Result<std::string> {
+    Message answer = KV_TRY(child->ask(messageOf(question)));
+    const std::string failed = memberOr(answer.told, "error", std::string());
+    if (!failed.empty()) return Error("bad_policy", "a rule failed", failed, "mend it");
+    return std::move(answer.values);
+  };
   std::vector<std::string> out;
-  for (const json& one : member(first->told, "policies")) {
+  for (const json& one : member(first->told, "rules")) {
+    KV_TRY(addOutside(one, ask));
     out.push_back(memberOr(one, "name", std::string()));
-    const unsigned needs = KV_TRY(statisticsNamed(out.back(), member(one, "needs")));
-    Policy rule = ruleOf(child, needs, memberOr(one, "observes", false));
-    rule.revision = memberOr(one, "revision", std::string());
-    KV_TRY(addPolicy(out.back(), memberOr(one, "help", std::string()), member(one, "options"), std::move(rule)));
   }
   if (!out.empty()) return out;
-  return Error("bad_policy", "the policies of " + file + " were not added", "it has none",
-               "put @kvlab.policy in front of a class", "policy", file);
+  return notAdded(file, "it has none", "put @kvlab.policy or another rule in front of a class");
 }
 
 }  // namespace kvlab

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Explanations that are run: rows that an edit left behind, and the faults of engine_hypotheses.h. Each is computed in
+// this engine and compared with what is left over. Engine thread.
+#pragma once
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "core/explain/engine_hypotheses.h"
+
+namespace kvlab {
+
+/// How well rows of a trial explain the file.
+struct TrialFit {
+  double wrong = 1;   // share of row-heads above their bound
+  double median = 0;  // of all row-heads in the layers that were wrong
+};
+
+struct FoundTrial {
+  std::string kind;
+  EngineTrial trial;
+  TokenRows rows;  // of all layers
+  TrialFit fit;
+};
+
+struct EngineSearch {
+  const HypothesisRoom& room;
+  bool ofRows = false;  // only faults of rows by themselves (EngineHypothesis::rows), or only the others
+  TrialFit plain;       // fit of the exact rows
+  /// Fit of rows, in the first `layers` layers.
+  std::function<TrialFit(const TokenRows& rows, int layers)> fit;
+  std::function<bool()> late;  // no time for another trial
+  Progress progress;
+};
+
+/// Trials that leave clearly less over than exact rows do, the best first.
+Result<std::vector<FoundTrial>> searchEngine(const EngineSearch& search);
+
+/// Rows as an edit leaves them that keeps rows behind it: `before` was computed whole, its tokens that `ids` share keep
+/// their rows at their new positions, the others are computed at last. Error: bad_argument where `before` shares
+/// nothing with the text.
+Result<TokenRows> keptRows(const HypothesisRoom& room, int layers, const Progress& progress);
+
+}  // namespace kvlab

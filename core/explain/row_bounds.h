@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far rows may be from the model's by rounding alone: the text is computed once more with rows rounded to the type
+// of the file on their way into the cache, and with the arithmetic that goes with it. Engine thread.
+#pragma once
+#include <vector>
+
+#include "core/explain/reading.h"
+#include "core/explain/row_types.h"
+
+namespace kvlab {
+
+/// Rounds rows to a type as a reading lays them out: TokenPass::stored.
+class RowRounding {
+ public:
+  RowRounding(const ModelConfig& config, SideReading keys, SideReading values, const StoredType* keyType,
+              const StoredType* valueType, std::vector<double> phases, std::int64_t length);
+  void operator()(Layer layer, std::int64_t first, std::span<float> keys, std::span<float> values) const;
+  bool rounds() const;
+  bool in16(Side side) const;  // rows of 16 bits, as engines compute in
+
+ private:
+  void round(const SideReading& reading, const StoredType* type, Layer layer, std::int64_t first,
+             std::span<float> rows) const;
+
+  const ModelConfig& m_config;
+  SideReading m_keys, m_values;
+  const StoredType *m_keyType, *m_valueType;
+  std::vector<double> m_phases;  // [tokens]
+  std::int64_t m_length;
+};
+
+/// Rows as the type and the arithmetic of a file leave them, and the error that each row and head may have.
+struct RowBounds {
+  TokenRows typed;
+  std::vector<std::vector<float>> keys, values;  // [layers][tokens, heads] relative L2
+};
+
+/// rows: the exact ones; pass: the pass that gave them, with the back end of the assumed arithmetic. between: 16-bit
+/// type that the engine computes in, to which the output of each layer is rounded; null = f32.
+Result<RowBounds> rowBounds(const TokenPass& pass, const TokenRows& rows, const RowRounding& rounding,
+                            const StoredType* between);
+
+/// Mean relative error that rounding to a type leaves in rows of a layer, which lie as in the form of Hugging Face.
+double typeError(const StoredType* type, std::vector<float> rows, int dim);
+
+}  // namespace kvlab

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queries that see other rows than they should: windows, edges of blocks, masks of chunks, rows that nobody has
+// written, padding. Rows are right in layer 0, because no attention stands before them.
+#include <algorithm>
+
+#include "core/explain/fault_trials.h"
+
+namespace kvlab {
+namespace {
+
+using nlohmann::json;
+
+/// Attention is at fault, and the rows are those of the right tokens.
+bool attends(const HypothesisRoom& room) { return room.left.firstLayerRight && room.left.firstLayer > 0; }
+
+/// Rows of `from` and later tokens see another window in layers that have `own`, or in all where it is -1.
+FaultPass otherWindow(const HypothesisRoom& room, int own, int other, std::int64_t from) {
+  FaultPass pass = rightPass(room);
+  pass.calls = promptThenDrawn(from, tokensOf(room));
+  if (from == 0) pass.calls.clear();
+  pass.pass = [own, other, from](Layer, const EngineCall& call, PassBend& bent) {
+    if (own >= 0 && bent.window != own) return;
+    for (std::size_t i = 0; i < bent.begin.size(); ++i)
+      if (call.begin + static_cast<std::int64_t>(i) >= from)
+        bent.begin[i] = other > 0 ? std::max(0, bent.end[i] - other) : 0;
+  };
+  return pass;
+}
+
+/// The layers before the first wrong one have this window, so that a change of it is a cause.
+std::vector<int> windowsThatMatter(const HypothesisRoom& room) {
+  const std::vector<int> windows = windowsOf(room);
+  std::vector<int> out;
+  if (attends(room)) out.push_back(windows[at(room.left.firstLayer - 1)]);
+  return out;
+}
+
+std::vector<int> layersWith(const HypothesisRoom& room, int window) {
+  std::vector<int> out;
+  const std::vector<int> windows = windowsOf(room);
+  for (std::size_t l = 0; l < windows.size(); ++l)
+    if (windows[l] == window) out.push_back(static_cast<int>(l));
+  return out;
+}
+
+std::vector<EngineTrial> windowPlusOneTrials(const HypothesisRoom& room) {
+  std::vector<EngineTrial> out;
+  for (const int own : windowsThatMatter(room))
+    if (own > 0 && room.left.firstToken >= own)
+      out.push_back(trialOf(otherWindow(room, own, own + 1, room.left.firstToken),
+                            "a query sees one row more than the window of " + std::to_string(own) + " has, in " +
+                                layersText(layersWith(room, own)) + fromText(room.left.firstToken, own),
+                            {{"window", own}, {"from", room.left.firstToken}}));
+  return out;
+}
+
+std::vector<EngineTrial> windowLostTrials(const HypothesisRoom& room) {
+  std::vector<EngineTrial> out;
+  for (const int own : windowsThatMatter(room))
+    if (own > 0 && room.left.firstToken > own)  // from the first token behind the window on: it is lost in all passes
+      out.push_back(trialOf(otherWindow(room, own, 0, room.left.firstToken),
+                            "a pass of one row ignores the window of " + std::to_string(own) + " in " +
+                                layersText(layersWith(room, own)) + fromText(room.left.firstToken),
+                            {{"window", own}, {"from", room.left.firstToken}}));
+  return out;
+}
+
+std::string windowName(int window) { return window > 0 ? "a window of " + std::to_string(window) : "no window"; }
+
+std::vector<EngineTrial> otherWindowTrials(const HypothesisRoom& room) {
+  std::vector<EngineTrial> out;
+  const auto n = static_cast<int>(tokensOf(room));
+  for (const int own : windowsThatMatter(room)) {
+    const std::int64_t first = room.left.firstToken;
+    std::vector<int> others;
+    if (own == 0 || first < own) {  // the first query that loses a row has as many before it as the window has
+      others.push_back(static_cast<int>(first));
+    } else if (first == own) {
+      others = {0};
+      for (int factor = 2; own * factor < n && factor <= 8; factor *= 2) others.push_back(own * factor);
+      for (int size = 16; size < n; size *= 2)
+        if (size > own && size % own != 0) others.push_back(size);
+    }
+    for (const int other : others) {
+      if (other < 0 || other == own || (other == 0 && own == 0)) continue;
+      const std::string text = "attention has " + windowName(other) + " in place of " + windowName(own) + " in ";
+      const std::vector<int> layers = layersWith(room, own);
+      out.push_back(trialOf(otherWindow(room, own, other, 0), text + layersText(layers),
+                            {{"window", other}, {"own", own}}, other == 0 || other == own - 1 ? 1 : 1.5));
+      if (layers.size() == 1) continue;
+      FaultPass one = otherWindow(room, own, other, 0);
+      one.pass = [bend = one.pass, layer = room.left.firstLayer - 1](Layer l, const EngineCall& call, PassBend& bent) {
+        if (l.value() == layer) bend(l, call, bent);
+      };
+      out.push_back(trialOf(std::move(one), text + "layer " + std::to_string(room.left.firstLayer - 1),
+                            {{"window", other}, {"own", own}, {"layer", room.left.firstLayer - 1}}, 2));
+    }
+  }
+  return out;
+}
+
+/// Windows with the first rows of the text besides.
+std::vector<EngineTrial> keptFirstRowsTrials(const HypothesisRoom& room) {
+  std::vector<EngineTrial> out;
+  if (!attends(room)) return out;
+  const auto first = static_cast<std::int32_t>(room.left.firstToken);
+  const int own = windowsOf(room)[at(room.left.firstLayer - 1)];
+  for (const std::int32_t sinks : {4, 1, 2, 8, 16, 64, 128}) {
+    // A query of `first` is the first that lacks a row: the one behind the sinks.
+    const std::int32_t window = own > 0 ? own : first - sinks;
+    if (window < 1 || (own > 0 && first < own) || (own == 0 && first <= sinks)) continue;
+    FaultPass pass = rightPass(room);
+    pass.pass = [own, sinks, window](Layer, const EngineCall& call, PassBend& bent) {
+      if (bent.window != own) return;
+      for (std::size_t i = 0; i < bent.begin.size(); ++i) {
+        const auto row = static_cast<std::int32_t>(call.begin) + static_cast<std::int32_t>(i);
+        const std::int32_t from = std::max(row + 1 - window, 0);
+        if (from == 0) continue;
+        const auto begin = static_cast<std::int32_t>(bent.slots.size());
+        for (std::int32_t seen = 0; seen <= row; ++seen)
+          if (seen < sinks || seen >= from) bent.slots.push_back(seen), bent.phases.push_back(bent.phases[at(seen)]);
+        bent.begin[i] = begin;
+        bent.end[i] = static_cast<std::int32_t>(bent.slots.size());
+      }
+    };
+    out.push_back(trialOf(std::move(pass),
+                          "attention sees the first " + std::to_string(sinks) + " rows and a window of " +
+                              std::to_string(window) + " in place of " + windowName(own),
+                          {{"sinks", sinks}, {"window", window}}, 1.5));
+  }
+  return out;
+}
+
+std::vector<EngineTrial> blockEdgeTrials(const HypothesisRoom& room) {
+  std::vector<EngineTrial> out;
+  if (!attends(room)) return out;
+  const std::vector<std::int64_t> wrong = wrongTokens(room, room.left.firstLayer);
+  for (const std::int32_t block : {64, 32, 128, 256, 16}) {
+    if (wrong.empty() || std::ranges::any_of(wrong, [&](std::int64_t t) { return t % block != 0; })) continue;
+    FaultPass pass = rightPass(room);
+    pass.pass = [block, from = wrong.front()](Layer, const EngineCall& call, PassBend& bent) {
+      for (std::size_t i = 0; i < bent.end.size(); ++i)
+        if (bent.end[i] % block == 1 && bent.end[i] > block && call.begin + static_cast<std::int64_t>(i) >= from)
+          bent.begin[i] = bent.end[i] - 1;
+    };
+    out.push_back(trialOf(std::move(pass),
+                          "a query behind an edge of " + std::to_string(block) + " rows loses the rows before the edge",
+                          {{"block", block}}, block == 64 ? 1 : 1.2));
+  }
+  return out;
+}
+
+std::vector<EngineTrial> unfilledTrials(const HypothesisRoom& room) {
+  std::vector<EngineTrial> out;
+  if (!attends(room)) return out;
+  for (const std::int32_t zeros : {1, 2, 4, 8, 16, 32, 64}) {
+    FaultPass pass = rightPass(room);
+    pass.calls = promptThenDrawn(room.left.firstToken, tokensOf(room));
+    pass.partly = true;
+    pass.pass = [from = room.left.firstToken, zeros](Layer, const EngineCall& call, PassBend& bent) {
+      if (call.begin < from) return;
+      for (std::size_t i = 0; i < bent.end.size(); ++i) {
+        const auto begin = static_cast<std::int32_t>(bent.slots.size());
+        for (std::int32_t seen = bent.begin[i]; seen < bent.end[i]; ++seen)
+          bent.slots.push_back(seen), bent.phases.push_back(bent.phases[at(seen)]);
+        for (std::int32_t zero = 0; zero < zeros; ++zero)
+          bent.slots.push_back(bent.poolSlots - 1), bent.phases.push_back(0);
+        bent.begin[i] = begin;
+        bent.end[i] = static_cast<std::int32_t>(bent.slots.size());
+      }
+    };
+    out.push_back(trialOf(std::move(pass),
+                          "attention reads " + std::to_string(zeros) + (zeros == 1 ? " row" : " rows") +
+                              " of zeros that nobody has written yet" + fromText(room.left.firstToken),
+                          {{"rows", zeros}, {"from", room.left.firstToken}}, zeros == 1 ? 1 : 1.5));
+  }
+  return out;
+}
+
+std::vector<EngineTrial> unwrittenChunkTrials(const HypothesisRoom& room) {
+  std::vector<EngineTrial> out;
+  if (!attends(room)) return out;
+  const std::vector<std::int64_t> wrong = wrongTokens(room, room.left.firstLayer);
+  if (wrong.size() < 2) return out;
+  const std::int64_t n = tokensOf(room);
+  // The first row of a chunk is the first wrong one; rows of the last chunk see nothing unwritten.
+  for (const std::int64_t begin : {std::int64_t{0}, std::int64_t{room.left.firstToken}})
+    for (std::int64_t chunk = 2048; chunk >= 4; chunk /= 2) {
+      if (chunk >= n - begin || (begin > 0 && begin == room.left.firstToken && out.size() > 20)) continue;
+      for (const std::int64_t ahead : {n, chunk}) {  // the whole prompt, or one chunk
+        if (ahead == chunk && begin + 2 * chunk >= n) continue;
+        FaultPass pass = rightPass(room);
+        pass.calls = joined(promptCalls(0, begin, 0), promptCalls(begin, n, chunk));
+        pass.ordered = true;
+        pass.pass = [begin, ahead](Layer, const EngineCall& call, PassBend& bent) {
+          if (call.begin < begin || bent.end.size() == 1) return;
+          const auto end = static_cast<std::int32_t>(std::min(call.promptEnd, call.end + ahead));
+          for (std::int32_t& one : bent.end) one = end;
+        };
+        out.push_back(trialOf(std::move(pass),
+                              "a chunk of " + std::to_string(chunk) + " tokens of the prompt sees rows that the next " +
+                                  "chunk has yet to write" + fromText(begin),
+                              {{"chunk", chunk}, {"from", begin}}, ahead == n ? 1.5 : 2));
+      }
+      if (begin == room.left.firstToken && begin == 0) break;
+    }
+  return out;
+}
+
+FaultPass maskedBy(const HypothesisRoom& room, std::int64_t from, std::int64_t prompt,
+                   const std::function<std::int32_t(std::int32_t row, std::int32_t end)>& endOf) {
+  FaultPass pass = rightPass(room);
+  pass.calls = promptThenDrawn(prompt, tokensOf(room));
+  pass.pass = [from, endOf](Layer, const EngineCall& call, PassBend& bent) {
+    for (std::size_t i = 0; i < bent.end.size(); ++i) {
+      const auto row = static_cast<std::int32_t>(call.begin) + static_cast<std::int32_t>(i);
+      if (row >= from) bent.end[i] = endOf(row, static_cast<std::int32_t>(call.end));
+    }
+  };
+  return pass;
+}
+
+std::vector<EngineTrial> causalTrials(const HypothesisRoom& room) {
+  std::vector<EngineTrial> out;
+  if (!attends(room)) return out;
+  const std::vector<std::int64_t> wrong = wrongTokens(room, room.left.firstLayer);
+  if (wrong.size() < 2) return out;
+  // The last row of a prompt sees no more than it should, so it is right in the first layer.
+  std::vector<std::int64_t> prompts = {tokensOf(room)};
+  if (wrong.back() + 2 < tokensOf(room)) prompts.insert(prompts.begin(), wrong.back() + 2);
+  for (const std::int64_t prompt : prompts) {
+    const std::string where = prompt < tokensOf(room) ? ", in a prompt of " + std::to_string(prompt) + " tokens" : "";
+    out.push_back(
+        trialOf(maskedBy(room, 0, prompt, [](std::int32_t row, std::int32_t end) { return std::min(row + 2, end); }),
+                "a query sees one row behind its own" + where, {{"ahead", 1}, {"prompt", prompt}}, 1));
+    out.push_back(trialOf(maskedBy(room, 0, prompt, [](std::int32_t, std::int32_t end) { return end; }),
+                          "a query of the prompt sees all rows behind its own" + where,
+                          {{"ahead", "all"}, {"prompt", prompt}}, 1));
+    out.push_back(trialOf(maskedBy(room, 0, prompt, [](std::int32_t row, std::int32_t) { return std::max(row, 1); }),
+                          "a query does not see its own row" + where, {{"ahead", -1}, {"prompt", prompt}}, 1));
+  }
+  return out;
+}
+
+std::vector<EngineTrial> chunkMaskTrials(const HypothesisRoom& room) {
+  std::vector<EngineTrial> out;
+  if (!attends(room) || room.left.firstToken == 0) return out;
+  const std::int64_t first = room.left.firstToken;
+  for (const std::int64_t chunk : chunksAt(first, tokensOf(room))) {
+    FaultPass pass = rightPass(room);
+    pass.calls = joined(promptCalls(0, first, 0), promptCalls(first, tokensOf(room), chunk));
+    pass.pass = [first](Layer, const EngineCall& call, PassBend& bent) {
+      if (call.begin < first) return;
+      for (std::int32_t& begin : bent.begin) begin = std::max(begin, static_cast<std::int32_t>(call.begin));
+    };
+    out.push_back(trialOf(std::move(pass),
+                          "a chunk of " + std::to_string(chunk) +
+                              " tokens of the prompt sees none of the rows before it" + fromText(first, chunk),
+                          {{"chunk", chunk}, {"from", first}}, chunk == first ? 1 : 1.5));
+  }
+  return out;
+}
+
+/// Tokens of padding on the left that attention does not mask. They take positions, or they do not.
+std::vector<EngineTrial> paddingTrials(const HypothesisRoom& room) {
+  std::vector<EngineTrial> out;
+  if (!attends(room) || room.left.firstToken > 0 || room.left.dense < 0.9) return out;
+  const ModelConfig& config = configOf(room);
+  std::vector<std::int32_t> pads = {0};
+  if (!config.eos.empty()) pads.insert(pads.begin(), config.eos.front());
+  if (config.bos >= 0) pads.push_back(config.bos);
+  std::ranges::sort(pads);
+  pads.erase(std::unique(pads.begin(), pads.end()), pads.end());
+  for (const std::int32_t pad : pads)
+    for (const std::int32_t count : {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 64}) {
+      FaultPass pass = rightPass(room);
+      pass.ids.insert(pass.ids.begin(), at(count), TokenId(pad));
+      // Padding has the position of the first token; the text counts from 0 on.
+      for (std::int32_t i = 0; i < static_cast<std::int32_t>(pass.ids.size()); ++i)
+        pass.phases.push_back(std::max(i - count, 0));
+      pass.stored = {};
+      EngineTrial trial = trialOf(
+          std::move(pass),
+          std::to_string(count) + " tokens of padding (id " + std::to_string(pad) + ") on the left are not masked",
+          {{"tokens", count}, {"id", pad}}, 1.5);
+      trial.run = [run = trial.run, count](int layers, const Progress& progress) -> Result<TokenRows> {
+        TokenRows rows = KV_TRY(run(layers, progress));
+        const std::size_t tokens = rows.phases.size();
+        const auto behind = [&](auto& all) {
+          all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / tokens * at(count)));
+        };
+        for (auto& layer : rows.keys) behind(layer);
+        for (auto& layer : rows.values) behind(layer);
+        behind(rows.phases);
+        return rows;
+      };
+      out.push_back(std::move(trial));
+    }
+  return out;
+}
+
+constexpr EngineHypothesis kSeen[] = {
+    {"window_plus_one", "a query sees one row more than its window has", windowPlusOneTrials},
+    {"window_lost_at_one", "a pass of one row ignores the window", windowLostTrials},
+    {"other_window", "attention has another window", otherWindowTrials},
+    {"block_edge_leak", "a query behind an edge of a block begins at the edge", blockEdgeTrials},
+    {"unfilled_ring_read", "attention reads rows that nobody has written", unfilledTrials},
+    {"chunk_mask_restart", "a chunk of a prompt sees none of the rows before it", chunkMaskTrials},
+    {"causal_mask", "the causal mask is off", causalTrials},
+    {"kept_first_rows", "attention sees the first rows and a window", keptFirstRowsTrials},
+    {"sees_unwritten_chunk", "a chunk of a prompt sees the rows of the next one", unwrittenChunkTrials},
+    {"padding_seen", "tokens of padding are not masked", paddingTrials},
+};
+
+}  // namespace
+
+std::span<const EngineHypothesis> seenRowsHypotheses() { return kSeen; }
+
+}  // namespace kvlab
