@@ -71,21 +71,31 @@ FoundReading Explainer::searchSide(Side side, const std::vector<RowPlaces>& plac
   return std::move(found.front());
 }
 
-/// Values of 16 bits that were read as another type of 16 bits.
+/// Values that were read as another type of as many bits.
 void Explainer::rereadBits(const std::vector<RowPlaces>& places, FoundReading& values) {
-  const double allowed =
-      restAllowed(typeError(m_type[kValues], m_exact.values[at(m_layers.front().own)], config().headDim));
-  if (values.rest <= std::max(allowed, 0.2)) return;
+  const auto allowed = [&](const StoredType* type) {
+    return restAllowed(typeError(type, m_exact.values[at(m_layers.front().own)], config().headDim));
+  };
+  if (values.rest <= std::max(allowed(m_type[kValues]), 0.2)) return;
   using Reread = float (*)(float);
   constexpr Reread toBrain = [](float x) { return kernels::bf16ToFloat(kernels::floatToHalf(x)); };
   constexpr Reread toHalf = [](float x) { return kernels::halfToFloat(kernels::floatToBf16(x)); };
-  for (const auto& [read, are, reread] : {std::tuple("f16", "bf16", toBrain), {"bf16", "f16", toHalf}}) {
+  constexpr Reread toNarrow = [](float x) {  // a byte of e5m2 is the upper one of f16
+    return kernels::fp8ToFloat(static_cast<std::uint8_t>(kernels::floatToHalf(x) >> 8));
+  };
+  constexpr Reread toWide = [](float x) {
+    return kernels::halfToFloat(static_cast<std::uint16_t>(kernels::floatToFp8(x) << 8));
+  };
+  for (const auto& [read, are, reread] : {std::tuple("fp8_e5m2", "fp8_e4m3", toNarrow),
+                                          {"fp8_e4m3", "fp8_e5m2", toWide},
+                                          {"f16", "bf16", toBrain},
+                                          {"bf16", "f16", toHalf}}) {
     if (!holdsAll(*storedType(read), m_raw.front()[kValues])) continue;
     std::vector<Sides> again = m_raw;
     for (Sides& sides : again)
       for (std::vector<float>& side : sides) std::ranges::transform(side, side.begin(), reread);
     FoundReading found = readingsOf(Side::Values, places, again.front()[kValues]).front();
-    if (found.rest > allowed || found.rest > 0.5 * values.rest) continue;
+    if (found.rest > allowed(storedType(are)) || found.rest > 0.5 * values.rest) continue;
     values = std::move(found);
     m_apart = std::move(again);
     m_type = {storedType(are), storedType(are)};

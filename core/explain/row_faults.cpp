@@ -218,6 +218,8 @@ std::string rowWords(const std::vector<std::int32_t>& rows) {
   return (rows.size() == 1 ? "row " : "rows ") + rangeWords(rows);
 }
 
+bool isToken(std::int32_t token) { return token >= 0; }
+
 Cause causeOf(const FaultGroup& group, std::size_t layers, const FaultGround& ground,
               const std::vector<RowPlaces>& places) {
   const RowFault& one = group.first;
@@ -239,6 +241,14 @@ Cause causeOf(const FaultGroup& group, std::size_t layers, const FaultGround& gr
     case RowFault::Kind::NotFinite: out.kind = "not_finite_rows", out.text = rows + " are not finite"; break;
     case RowFault::Kind::Zero: out.kind = "zero_rows", out.text = rows + " are zero"; break;
     case RowFault::Kind::Scaled:
+      if (std::isfinite(one.factor) &&
+          std::ssize(group.rows) == std::ranges::count_if(places.front().tokens, isToken)) {
+        out.kind = "scale";
+        out.text = sideWords(one) + " are multiplied by " + numberWords(one.factor, 3);
+        out.parameters.erase("rows");
+        out.parameters["factor"] = finite(one.factor);
+        break;
+      }
       out.kind = "scaled_rows";
       out.text = rows +
           (std::isnan(one.factor) ? ": each head is multiplied by a factor of its own, as with the scale of another one"

@@ -278,8 +278,9 @@ Result<json> startCapture(Session& session, const std::string& path) {
   const Capture capture = captureOfBranch(session);
   std::uint64_t next = 0;
   const std::string bytes = captureFile(capture, next);
+  json reply{{"path", path}, {"commands", capture.commands.size()}, {"bytes", bytes.size()}};  // before anything begins
   session.history().setCapture(KV_TRY(CaptureLog::open(path, bytes, next)));
-  return json{{"path", path}, {"commands", capture.commands.size()}, {"bytes", bytes.size()}};
+  return reply;
 }
 
 Status startRecovery(Session& session, const std::string& path) {

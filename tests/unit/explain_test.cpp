@@ -12,6 +12,7 @@
 #include "core/explain/token_rows.h"
 #include "core/verbs/explain_cache.h"
 #include "core/verbs/verbs.h"
+#include "kernels/scalar_convert.h"
 #include "support/runner.h"
 
 using namespace kvlab;
@@ -143,6 +144,27 @@ class ExplainTest : public QObject {
     }
   }
 
+  void misreadBitsAreNamed() {
+    const Writer writer("demo");
+    using Read = float (*)(float);
+    const std::tuple<const char*, const char*, Read> kMisread[] = {
+        {"fp8_e4m3", "fp8_e5m2",
+         [](float x) { return kernels::halfToFloat(static_cast<std::uint16_t>(kernels::floatToFp8(x) << 8)); }},
+        {"fp8_e5m2", "fp8_e4m3",
+         [](float x) { return kernels::fp8ToFloat(static_cast<std::uint8_t>(kernels::floatToHalf(x) >> 8)); }},
+        {"bf16", "f16", [](float x) { return kernels::halfToFloat(kernels::floatToBf16(x)); }},
+        {"f16", "bf16", [](float x) { return kernels::bf16ToFloat(kernels::floatToHalf(x)); }}};
+    for (const auto& [are, read, misread] : kMisread) {
+      Written cache = writer.clean(writer.text(40), are);
+      for (auto* side : {&cache.keys, &cache.values})
+        for (std::vector<float>& rows : *side) std::ranges::transform(rows, rows.begin(), misread);
+      for (const char* file : {read, "f32"}) {
+        cache.type = file;
+        expect(writer, cache, {"bits_misread"}, std::string(are) + " read as " + read + ", stored as " + file);
+      }
+    }
+  }
+
   void everyLayoutIsNamed() {
     const Writer writer("demo");
     const Written clean = writer.clean(writer.text(70));
@@ -259,6 +281,9 @@ class ExplainTest : public QObject {
     with("scaled_rows", [](Written& c, std::vector<float>& rows, const std::vector<float>&) {
       for (float& value : c.row(rows, 20)) value *= 1.5f;
     });
+    Written unscaled = clean;
+    for (float& value : unscaled.keys[2]) value *= 7.5f;
+    expect(writer, unscaled, {"scale"}, "keys of a layer without their scale");
     with("rows_of_other_tokens", [](Written& c, std::vector<float>& rows, const std::vector<float>&) {
       std::ranges::copy(c.row(rows, 30), c.row(rows, 12).begin());
     });

@@ -123,8 +123,8 @@ class DifferenceViewTest : public QObject {
     golden::settle(*view);
     QVERIFY(view->causes().isVisible() && !view->rows().isColumnHidden(typed));
     QCOMPARE(view->causes().model()->rowCount(), 5);  // two causes, what is left, the type, a rival
-    for (const char* text : {"within blocks of 32 rows", "stale since an edit", "rounding of exact rows to q8_0/f16",
-                             "keys are multiplied by 0.7"})
+    for (const char* text :
+         {"within blocks of 32 rows", "stale since an edit", "exact rows in q8_0/f16", "keys are multiplied by 0.7"})
       QVERIFY2(view->dump().contains(text), qPrintable(view->dump()));
     context.answers["differenceFrom"] = [&](const json&) {
       json broken = fixture::explainedDifference(*context.snapshot());

@@ -66,12 +66,12 @@ void readExplanation(const json& one, DifferenceFound& out) {
   out.causes.push_back(
       {Left, DifferenceCauses::tr("left over by all causes together"), leftOf(left), jsonOr(left.at("wrong"), 1.0)});
   const QString types = textOf(one.at("types").at("keys")) + u'/' + textOf(one.at("types").at("values"));
-  out.causes.push_back({Type, DifferenceCauses::tr("rounding of exact rows to %1").arg(types), leftOf(one.at("type"))});
+  out.causes.push_back(
+      {Type, DifferenceCauses::tr("exact rows in %1, as the engine computes").arg(types), leftOf(one.at("type"))});
   for (const json& rival : one.at("rivals")) {
     QStringList texts;
     for (const json& cause : rival.at("causes")) texts << textOf(cause.at("text"));
-    out.causes.push_back(
-        {Rival, texts.join(QStringLiteral("; ")), leftOf(rival.at("left")), jsonOr(rival.at("left").at("wrong"), 1.0)});
+    out.causes.push_back({Rival, texts.join(QStringLiteral("; ")), leftOf(rival.at("left"))});
   }
 }
 
@@ -142,6 +142,9 @@ Tone toneOf(What what) {
   return what == What::OnlyThen ? Tone::Error : what == What::OnlyNow ? Tone::Ok : Tone::Warning;
 }
 
+/// A cause that is no part of the reading was not tried by itself.
+bool known(const DifferenceCause& one) { return one.what != DifferenceCause::What::Cause || one.left > 0; }
+
 bool paired(const DifferentRow& row) { return row.what == What::Differs; }
 
 }  // namespace
@@ -179,8 +182,8 @@ DifferenceCauses::DifferenceCauses(QObject* parent) : LineModel(parent) {
   addNumber("left", tr("Left"),
             tr("Relative L2 difference of the middle row: of a cause what would be left without it, of a rival what it "
                "leaves"),
-            "1.2e-05", [](Line one) { return apartText(one.left); })
-      .with(kBarRole, [](Line one) { return barOf(one.left); });
+            "1.2e-05", [](Line one) { return known(one) ? apartText(one.left) : QString(); })
+      .with(kBarRole, [](Line one) { return known(one) ? QVariant(barOf(one.left)) : QVariant(); });
   addNumber("wrong", tr("Wrong"), tr("Share of the rows that rounding and arithmetic do not account for"), "100 %",
             [](Line one) { return one.wrong < 0 ? QString() : tr("%1 %").arg(100 * one.wrong, 0, 'g', 3); })
       .toned([](Line one) { return one.wrong > 0 ? Tone::Warning : Tone::Faint; });

@@ -17,7 +17,7 @@
 namespace kvlab {
 namespace {
 
-constexpr int kWide = 720, kMostLines = 9, kMostCauses = 6;
+constexpr int kWide = 720, kMostLines = 9, kMostCauses = 4;
 constexpr std::array kWords{"edit", "tick", "branch", "lane", "file"};  // With, in scripts
 
 Error noPlace(const QString& why, const QString& how) {
