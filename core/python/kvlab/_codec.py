@@ -3,7 +3,7 @@
 import numpy as np
 
 from ._added import Given, add, made, numbers
-from ._conformance import TEXT, Conformance, same
+from ._conformance import Conformance, opener, same
 
 
 class Heads(Given):
@@ -74,15 +74,8 @@ def check_codec(name, model="demo", **options):
     forks       a fork goes on as its origin does
     captures    a capture replays to the same state
     """
-    from . import open as open_session
-
     text = {"name": getattr(name, "rule_name", name), **options}
-
-    def opened(layout="indirection", **manifest):
-        s = open_session(model, kv={"k": text, "v": text}, layout=layout, **manifest)
-        s.prompt(TEXT)
-        s.step(4)
-        return s
+    opened = opener(model, kv={"k": text, "v": text})
 
     def alone():
         with opened() as s, opened(prefill_chunk=1) as single:
@@ -100,5 +93,4 @@ def check_codec(name, model="demo", **options):
             s.rebuild()
             same(before, s.state_hash, "a rebuild")
 
-    open_session(model, kv={"k": text, "v": text}).close()  # refuses what is no codec
     return Conformance(opened).run(alone, heads, again)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ._added import Given, add, made, numbers
-from ._conformance import TEXT, Conformance
+from ._conformance import Conformance, opener
 
 
 class Pairs(Given):
@@ -60,15 +60,5 @@ def check_compressor(name, model="demo", **options):
     forks       a fork goes on as its origin does
     captures    a capture replays to the same state
     """
-    from . import open as open_session
-
     rules = {"compressor": {"name": getattr(name, "rule_name", name), **options}, "target": 24}
-
-    def opened(layout="indirection"):
-        s = open_session(model, brightness=rules, layout=layout)
-        s.prompt(TEXT)
-        s.step(4)
-        return s
-
-    open_session(model, brightness=rules).close()  # refuses what is no compressor
-    return Conformance(opened).run()
+    return Conformance(opener(model, brightness=rules)).run()

@@ -14,6 +14,22 @@ def same(a, b, what):
     assert a == b, f"{what}: state {a} became {b}"
 
 
+def opener(model, text=TEXT, **manifest):
+    """A function that opens a session with a prompt and four ticks behind it; its arguments are keys of the manifest.
+    Error: the manifest names what is no such rule."""
+    from . import open as open_session
+
+    open_session(model, **manifest).close()
+
+    def opened(layout="indirection", **more):
+        s = open_session(model, **manifest, layout=layout, **more)
+        s.prompt(text)
+        s.step(4)
+        return s
+
+    return opened
+
+
 class Conformance:
     """Checks over sessions that opened() makes, with a prompt behind them; its argument names a layout where layouts has
     more than one. own(session) looks at a session for the kind."""

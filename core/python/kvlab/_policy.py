@@ -5,7 +5,7 @@ import inspect
 import numpy as np
 
 from ._added import Given, add, made, numbers
-from ._conformance import TEXT, Conformance
+from ._conformance import Conformance, opener
 
 #: The statistics that `needs` may name, each an attribute of Rows.
 STATISTICS = {
@@ -122,20 +122,11 @@ def check_policy(name, model="demo", **options):
     forks       a fork goes on as its origin does
     captures    a capture replays to the same state
     """
-    from . import open as open_session
-
     policy = {"name": getattr(name, "rule_name", name), **_BANDS, **options}
-
-    def opened(layout="indirection"):
-        s = open_session(model, policy=policy, layout=layout)
-        s.prompt(TEXT)
-        s.step(4)
-        return s
 
     def bands(s):
         rows = {one["layer"]: one["rows"] for one in s.policies()["layers"]}
         wrong = {layer: count for layer, count in rows.items() if count != sum(_BANDS.values())}
         assert not wrong, f"layers have other numbers of rows than {sum(_BANDS.values())}: {wrong}"
 
-    open_session(model, policy=policy).close()  # refuses what is no policy
-    return Conformance(opened, bands).run()
+    return Conformance(opener(model, policy=policy), bands).run()

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ._added import Given, add, made, numbers
-from ._conformance import TEXT, Conformance
+from ._conformance import TEXT, Conformance, opener
 
 
 class Nodes(Given):
@@ -96,18 +96,8 @@ _SMALL = {"budget": 64, "protect": 8, "every": 1, "cooldown": 0, "start_tokens":
 
 
 def _check(key, name, model, options):
-    from . import open as open_session
-
     wlod = {**_SMALL, key: {"name": getattr(name, "rule_name", name), **options}}
-
-    def opened(layout="indirection"):
-        s = open_session(model, wlod=wlod, layout=layout)
-        s.prompt(TEXT * 4)
-        s.step(4)
-        return s
-
-    open_session(model, wlod=wlod).close()  # refuses what is no rule
-    return Conformance(opened, layouts=("indirection", "contiguous_splice")).run()
+    return Conformance(opener(model, TEXT * 4, wlod=wlod), layouts=("indirection", "contiguous_splice")).run()
 
 
 def check_gist(name, model="demo", **options):
