@@ -8,6 +8,8 @@
 #include <functional>
 #include <vector>
 
+#include "core/api/texts.h"
+
 namespace kvlab {
 namespace {
 
@@ -37,18 +39,6 @@ std::string bytes(double value) {
   std::size_t unit = 0;
   for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit) value /= 1024;
   return printed("%.3g %s", value, kUnits[unit]);
-}
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<') out += "&lt;";
-    else if (c == '>') out += "&gt;";
-    else if (c == '&') out += "&amp;";
-    else if (c == '"') out += "&quot;";
-    else out += c;
-  }
-  return out;
 }
 
 struct Scale {
@@ -82,7 +72,7 @@ struct Panel {
 class Svg {
  public:
   void text(double x, double y, const std::string& words, const char* more = "") {
-    m_out += "<text x=\"" + fixed(x) + "\" y=\"" + fixed(y) + "\"" + more + ">" + escaped(words) + "</text>\n";
+    m_out += "<text x=\"" + fixed(x) + "\" y=\"" + fixed(y) + "\"" + more + ">" + markupText(words) + "</text>\n";
   }
   void line(double x1, double y1, double x2, double y2, const std::string& more) {
     m_out += "<line x1=\"" + fixed(x1) + "\" y1=\"" + fixed(y1) + "\" x2=\"" + fixed(x2) + "\" y2=\"" + fixed(y2) +
@@ -131,7 +121,7 @@ void drawFrame(Svg& svg, const Panel& panel, double left, double top) {
           fixed(kPanelHeight) + "\" fill=\"none\" stroke=\"#333333\"/>\n");
   svg.text((left + right) / 2, bottom + 36, panel.xTitle, " text-anchor=\"middle\"");
   svg.raw("<text transform=\"translate(" + fixed(left - 50) + "," + fixed((top + bottom) / 2) +
-          ") rotate(-90)\" text-anchor=\"middle\">" + escaped(panel.yTitle) + "</text>\n");
+          ") rotate(-90)\" text-anchor=\"middle\">" + markupText(panel.yTitle) + "</text>\n");
 }
 
 void drawLine(Svg& svg, const Panel& panel, const Line& line, double left, double top) {

@@ -62,6 +62,18 @@ std::string visibleText(std::string_view text) {
   return outer ? replaced(std::move(shown), " ", "\u00B7") : shown;
 }
 
+std::string markupText(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '<') out += "&lt;";
+    else if (c == '>') out += "&gt;";
+    else if (c == '&') out += "&amp;";
+    else if (c == '"') out += "&quot;";
+    else out += c;
+  }
+  return out;
+}
+
 std::string shortened(std::string_view text, std::size_t most) {
   std::size_t characters = 0;
   for (std::size_t i = 0; i < text.size(); ++i)

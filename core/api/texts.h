@@ -16,6 +16,8 @@ namespace kvlab {
 
 /// Line ends, tabs and outer blanks made visible.
 std::string visibleText(std::string_view text);
+/// A text inside XML and HTML, attributes too: <, >, & and " are written as entities.
+std::string markupText(std::string_view text);
 /// At most `most` characters of UTF-8; an ellipsis stands for the rest.
 std::string shortened(std::string_view text, std::size_t most);
 /// "1 tick", "12 ticks".

@@ -50,18 +50,6 @@ footer{margin-top:34px;padding-top:10px;border-top:1px solid var(--line);color:v
 @media print{details{display:block}}
 )";
 
-std::string inHtml(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<') out += "&lt;";
-    else if (c == '>') out += "&gt;";
-    else if (c == '&') out += "&amp;";
-    else if (c == '"') out += "&quot;";
-    else out += c;
-  }
-  return out;
-}
-
 std::string element(const char* tag, const std::string& inner) {
   return std::string("<") + tag + ">" + inner + "</" + tag + ">";
 }
@@ -85,7 +73,7 @@ using Fact = std::pair<std::string, std::string>;
 std::string factList(const std::vector<Fact>& facts) {
   std::string out;
   for (const auto& [name, value] : facts)
-    if (!value.empty()) out += "<div>" + element("dt", inHtml(name)) + element("dd", inHtml(value)) + "</div>";
+    if (!value.empty()) out += "<div>" + element("dt", markupText(name)) + element("dd", markupText(value)) + "</div>";
   return element("dl", out);
 }
 
@@ -130,9 +118,10 @@ std::string causeList(const Explanation& explanation) {
     return element("p", explanation.outcome == ExplainOutcome::Equal ? "None is needed." : "None was found.");
   std::string out;
   for (const Cause& cause : explanation.causes) {
-    std::string line = element("b", inHtml(cause.text)) + "<br/><span class=\"soft\"><code>" + inHtml(cause.kind);
+    std::string line =
+        element("b", markupText(cause.text)) + "<br/><span class=\"soft\"><code>" + markupText(cause.kind);
     if (!cause.parameters.empty())
-      line += " " + inHtml(cause.parameters.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+      line += " " + markupText(cause.parameters.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     line += "</code>";
     if (cause.without > 0) line += "; without this part of the reading " + leftText(cause.without) + " would be left";
     out += element("li", line + "</span>");
@@ -205,7 +194,7 @@ std::string maps(const Explanation& explanation) {
 
 std::string causesInWords(const std::vector<Cause>& causes) {
   std::string out;
-  for (const Cause& cause : causes) out += (out.empty() ? "" : "; ") + inHtml(cause.text);
+  for (const Cause& cause : causes) out += (out.empty() ? "" : "; ") + markupText(cause.text);
   return out.empty() ? "none" : out;
 }
 
@@ -256,14 +245,14 @@ std::string layerTable(const Explanation& explanation) {
 
 std::string notes(const Explanation& explanation) {
   std::string out;
-  for (const std::string& note : explanation.notes) out += element("li", inHtml(note));
+  for (const std::string& note : explanation.notes) out += element("li", markupText(note));
   return out.empty() ? "" : element("h2", "Notes") + element("ul", out);
 }
 
 }  // namespace
 
 std::string htmlReport(const Explanation& explanation, const HtmlReportAsk& ask) {
-  const std::string title = inHtml(explanation.verdict);
+  const std::string title = markupText(explanation.verdict);
   std::array<char, 32> seconds{};
   std::snprintf(seconds.data(), seconds.size(), "%.1f s", explanation.seconds);
   return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><meta name=\"viewport\" "
@@ -274,7 +263,7 @@ std::string htmlReport(const Explanation& explanation, const HtmlReportAsk& ask)
       element("p",
               "Relative L2 differences of a row's KV head from the model's exact one; middle: half of all lie below.") +
       figureTable(explanation) + beginning(explanation) + maps(explanation) + rivals(explanation) +
-      layerTable(explanation) + notes(explanation) + "<footer>kvlab " + inHtml(ask.version) + "; the search took " +
+      layerTable(explanation) + notes(explanation) + "<footer>kvlab " + markupText(ask.version) + "; the search took " +
       seconds.data() + "</footer></main></body></html>\n";
 }
 

@@ -2,12 +2,10 @@
 // Reads a file of another program from its first byte on: no read goes past the end, no length is believed before it is
 // compared with what is left. Borrows the bytes and the file's name; any thread.
 #pragma once
-#include <cstring>
-#include <span>
 #include <string>
 #include <string_view>
 
-#include "core/api/error.h"
+#include "core/model/files/byte_cursor.h"
 
 namespace kvlab {
 
@@ -20,24 +18,12 @@ Error badForeign(const std::string& file, const std::string& where, const std::s
 /// The same for a file that is whole but holds what no importer reads.
 Error unreadForeign(const std::string& file, const std::string& what, const std::string& remedy);
 
-class ForeignCursor {
+class ForeignCursor : public ByteCursor {
  public:
   ForeignCursor(std::span<const std::byte> bytes, const std::string& file, std::size_t at = 0)
-      : m_bytes(bytes), m_file(&file), m_at(at) {}
+      : ByteCursor(bytes, file, badForeign, at) {}
 
-  std::size_t at() const { return m_at; }
-  std::size_t left() const { return m_bytes.size() - m_at; }
-  bool atEnd() const { return left() == 0; }
-  const std::string& file() const { return *m_file; }
-
-  Result<std::span<const std::byte>> take(std::uint64_t bytes, const char* what) {
-    if (bytes > left())
-      return bad(std::string(what) + " takes " + std::to_string(bytes) + " bytes, the file has " +
-                 std::to_string(left()) + " left");
-    m_at += bytes;
-    return m_bytes.subspan(m_at - bytes, bytes);
-  }
-
+  using ByteCursor::take;
   /// `count` things of `each` bytes.
   Result<std::span<const std::byte>> take(std::uint64_t count, std::uint64_t each, const char* what) {
     std::uint64_t bytes = 0;
@@ -46,40 +32,17 @@ class ForeignCursor {
     return take(bytes, what);
   }
 
-  template <class T>
-  Result<T> number(const char* what) {
-    const auto raw = KV_TRY(take(sizeof(T), what));
-    T value;
-    std::memcpy(&value, raw.data(), sizeof(T));
-    return value;
-  }
-
   /// A number of things that take at least `least` bytes each.
   template <class T>
   Result<T> count(std::size_t least, const char* what) {
-    const std::size_t place = m_at;
+    const std::size_t place = at();
     const auto n = KV_TRY(number<T>(what));
     if (n > left() / least)
-      return badForeign(*m_file, "byte " + std::to_string(place),
-                        std::string(what) + " is " + std::to_string(n) + ", which does not fit into the " +
-                            std::to_string(left()) + " bytes behind it");
+      return badAt(place,
+                   std::string(what) + " is " + std::to_string(n) + ", which does not fit into the " +
+                       std::to_string(left()) + " bytes behind it");
     return n;
   }
-
-  Result<std::string_view> text(std::uint64_t bytes, const char* what) {
-    const auto raw = KV_TRY(take(bytes, what));
-    return std::string_view(reinterpret_cast<const char*>(raw.data()), raw.size());
-  }
-
-  /// A complaint about the place reached.
-  Error bad(const std::string& why, const std::string& remedy = {}) const {
-    return badForeign(*m_file, "byte " + std::to_string(m_at), why, remedy);
-  }
-
- private:
-  std::span<const std::byte> m_bytes;
-  const std::string* m_file;
-  std::size_t m_at = 0;
 };
 
 }  // namespace kvlab

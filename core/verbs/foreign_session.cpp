@@ -36,7 +36,7 @@ double apart(std::span<const float> a, std::span<const float> b) {
   return all > 0 ? std::sqrt(differ / all) : differ > 0 ? std::numeric_limits<double>::infinity() : 0;
 }
 
-/// The explained rows as a source of files. Positions of tokens that no layer has lie behind the one before.
+/// The explained rows as a source of files.
 OutgoingRows rowsOf(const Explanation& explanation, const ModelConfig& config) {
   OutgoingRows out{.config = config, .ids = explanation.ids, .layers = {}, .read = {}};
   std::vector<std::int32_t> position(explanation.ids.size(), -1);
@@ -45,8 +45,6 @@ OutgoingRows rowsOf(const Explanation& explanation, const ModelConfig& config) {
   for (const ExplainedLayer& layer : explanation.layers)
     for (const auto& [token, row] : rowsByToken(layer))
       if (position[at(token)] < 0) position[at(token)] = layer.positions[at(row)];
-  for (std::size_t i = 0; i < position.size(); ++i)
-    if (position[i] < 0) position[i] = i == 0 ? 0 : position[i - 1] + 1;
   out.layers.resize(at(config.layers));
   for (const ExplainedLayer& layer : explanation.layers) {
     auto& [from, rows] = (*places)[at(layer.own)];
@@ -83,9 +81,11 @@ Result<std::string> contentOf(const std::string& path) {
 
 }  // namespace
 
-Result<std::shared_ptr<const ExplainedFile>> explainFile(Session& session, const std::string& path) {
+Result<std::shared_ptr<const ExplainedFile>> explainFile(Session& session, const std::string& path,
+                                                         const std::string& content) {
   auto out = std::make_shared<ExplainedFile>();
   out->content = KV_TRY(contentOf(path));
+  if (!content.empty() && content != out->content) return fileChanged(path, out->content, content);
   const ForeignCache cache = KV_TRY(openForeign(path));
   if (cache.ids.empty())
     for (const LedgerId row : session.state().context) out->ids.push_back(session.state().ledger[row].token);
@@ -116,16 +116,15 @@ Result<std::unique_ptr<Session>> explainedSession(const Session& like, const Exp
 }
 
 Result<json> loadForeign(Session& session, const std::string& path, const std::string& content) {
-  const std::string hash = KV_TRY(contentOf(path));
-  if (!content.empty() && content != hash) return fileChanged(path, hash, content);
-  const std::shared_ptr<const ExplainedFile> file = KV_TRY(explainFile(session, path));
+  const std::shared_ptr<const ExplainedFile> file = KV_TRY(explainFile(session, path, content));
   const Explanation& explanation = file->explanation;
-  session.history().beginCommand("loadCache", {{"path", std::filesystem::absolute(path).string()}, {"content", hash}});
+  session.history().beginCommand("loadCache",
+                                 {{"path", std::filesystem::absolute(path).string()}, {"content", file->content}});
   KV_TRY(loadRows(session, rowsOf(explanation, session.model().config()), path));
   return json{{"path", path},
               {"form", explanation.importer},
               {"rows", session.state().length()},
-              {"content", hash},
+              {"content", file->content},
               {"explanation", toJson(explanation)}};
 }
 

@@ -18,8 +18,10 @@ struct ExplainedFile {
 };
 
 /// The smallest explanation of the difference between the file and the rows that the session's model computes for the
-/// file's text, or for the session's context where the file has no text. Errors: those of openForeign() and explain().
-Result<std::shared_ptr<const ExplainedFile>> explainFile(Session& session, const std::string& path);
+/// file's text, or for the session's context where the file has no text. content: the hash that the file must have
+/// (else file_changed), empty = any. Errors: those of openForeign() and explain().
+Result<std::shared_ptr<const ExplainedFile>> explainFile(Session& session, const std::string& path,
+                                                         const std::string& content = {});
 
 /// A session like this one with the rows of the file as the explanation reads them: layout undone, wrong values kept.
 /// Rows without a token stay outside, and the second row of a token. Errors: bad_file (the rows have no order of
