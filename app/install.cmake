@@ -11,11 +11,16 @@ install(DIRECTORY resources/gates resources/gists resources/lens DESTINATION ${C
   PATTERN "__pycache__" EXCLUDE)  # with train.py: they serve any model
 install(DIRECTORY resources/manual DESTINATION ${CMAKE_INSTALL_DATADIR}/kvlab COMPONENT program PATTERN "*.js" EXCLUDE)
 install(FILES resources/script_api.d.ts DESTINATION ${CMAKE_INSTALL_DATADIR}/kvlab COMPONENT program)
+install(FILES resources/packaging/kvlab.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
+if(NOT KVLAB_GUI)
+  return()  # an archive holds it (app/wheel/build --no-window)
+endif()
+
 install(FILES resources/packaging/kvlab.desktop DESTINATION ${CMAKE_INSTALL_DATADIR}/applications)
 install(FILES resources/packaging/org.kvlab.kvlab.metainfo.xml DESTINATION ${CMAKE_INSTALL_DATADIR}/metainfo)
 install(FILES resources/icons/kvlab.svg DESTINATION ${CMAKE_INSTALL_DATADIR}/icons/hicolor/scalable/apps)
-install(FILES resources/packaging/kvlab.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-install(FILES LICENSE resources/fonts/OFL.txt DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
+install(FILES resources/fonts/OFL.txt DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
 
 # Raster icons for desktops that do not draw SVG, made from the drawing by the program's own Qt.
 add_executable(kvlab_icons EXCLUDE_FROM_ALL app/tools/render_icon.cpp)

@@ -3,15 +3,14 @@
 #include <iostream>
 #include <map>
 
-#include "app/base/application.h"
-#include "app/base/icons.h"
 #include "app/cli/programs.h"
+#include "app/cli/window_part.h"
 
 namespace {
 
 using namespace kvlab;
 
-/// Runs a subcommand that needs no Qt application.
+/// Runs a subcommand that needs no window.
 Ending runPlain(const CommandLine& line) {
   using Program = Ending (*)(const CommandLine&);
   static const std::map<std::string, Program> kPrograms = {
@@ -26,37 +25,13 @@ Ending runPlain(const CommandLine& line) {
   return found->second(line);
 }
 
-Ending runWindowed(const CommandLine& line, LogRelay& log) {
-  if (line.verb == "run") return runScript(line, log);
-  if (line.verb == "test") return runTests(line, log);
-  if (line.verb == "bench") return runBench(line, log);
-  return line.verb == "replay" ? showCapture(line, log) : runGui(line, log);
-}
-
-/// Runs a subcommand with a Qt application; non-interactive work uses the offscreen platform even with a display.
-Ending runWithApplication(const CommandLine& line, int argc, char** argv) {
-  LogRelay log;
-  installLogging(line.logLevel, log);
-  if (line.verb != "gui" && line.verb != "replay") useOffscreen();
-  else KV_TRY(findDisplay());
-  const GuardedApplication application(argc, argv);
-  QApplication::setApplicationName("kvlab");
-  QApplication::setOrganizationName("kvlab");
-  QApplication::setApplicationVersion(KVLAB_VERSION);
-  QApplication::setDesktopFileName("kvlab");
-  QApplication::setWindowIcon(programIcon());
-  KV_TRY(checkResources());
-  Ending ending = runWindowed(line, log);
-  removeLogging();
-  return ending;
-}
-
 Ending run(const CommandLine& line, int argc, char** argv) {
   const KeptOutput kept(line.printsJson());
-  const bool capture = line.verb == "replay" && !line.verify && !line.json && isWatched();
-  const bool window =
-      line.verb == "gui" || line.verb == "run" || line.verb == "test" || line.verb == "bench" || capture;
-  return window ? runWithApplication(line, argc, argv) : runPlain(line);
+  const bool capture = line.verb == "replay" && !line.verify && !line.json && windowPart().watched();
+  if (!capture && !needsWindow(line.verb)) return runPlain(line);
+  if (windowPart().run) return windowPart().run(line, argc, argv);
+  return Error("unsupported", "kvlab " + line.verb, "this program was built without Qt",
+               "use the program with a window, and kvlab --help for what this one does");
 }
 
 }  // namespace

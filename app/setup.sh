@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Sourced by app/run and tests/run: installs what is missing, then configures and builds a preset.
+# Sourced by app/run, app/wheel/build and tests/run: installs what is missing, then configures and builds a preset.
 # shellcheck shell=bash
 kvlab_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 kvlab_packages=(
   g++ cmake ninja-build pkg-config python3 python3-pip python3-venv ccache
+  libspdlog-dev nlohmann-json3-dev libcli11-dev
+  libhwy-dev libxxhash-dev libsentencepiece-dev libpcre2-dev libutf8proc-dev
+)
+# Those of the window and of the tests with it. kvlab_window=() leaves them out.
+kvlab_window=(
   qt6-base-dev qt6-declarative-dev qt6-svg-dev libqt6svg6 qt6-wayland qt6-gtk-platformtheme libgl1-mesa-dri
-  libqcustomplot-dev libspdlog-dev nlohmann-json3-dev libcli11-dev
-  libhwy-dev libxxhash-dev libsentencepiece-dev libpcre2-dev libutf8proc-dev libboost-context-dev fonts-dejavu-core
+  libqcustomplot-dev libboost-context-dev fonts-dejavu-core
 )
 
 kvlab_say() { printf 'kvlab: %s\n' "$*" >&2; }
 
 kvlab_install() {
   local missing=() package
-  for package in "${kvlab_packages[@]}" "$@"; do
+  for package in "${kvlab_packages[@]}" ${kvlab_window[@]+"${kvlab_window[@]}"} "$@"; do
     [[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || missing+=("$package")
   done
   ((${#missing[@]})) || return 0

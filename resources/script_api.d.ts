@@ -750,6 +750,8 @@ interface RowOfHistory {
   event: string | null;
   /** null where it is about the token */
   layer: number | null;
+  /** where each has rows of its own; else null */
+  kvHead: number | null;
   /** more, in words */
   detail: string | null;
 }
@@ -790,6 +792,47 @@ interface RowOfReads {
   args: any | null;
   /** share of the attention, mean over query heads */
   mass: number | null;
+}
+
+/** What policies decided about rows: which they kept and dropped, at which score, rank and threshold. Of the present
+ * tick or of another one; with a row of all ticks since it came. Dropped ticks are executed again. A cell is null
+ * where it is not known, or does not apply. */
+interface RowOfDecisions {
+  /** tick of the commit */
+  tick: number | null;
+  /** layer of the model */
+  layer: number | null;
+  /** KV head, where each has rows of its own; else null */
+  kvHead: number | null;
+  /** the row */
+  ledger: number | null;
+  /** computed; kept or dropped where a policy chose among the layer's rows */
+  event: string | null;
+  /** sink, window or pinned: it stays whatever its score; rank: its place among the others; threshold: its score is
+   * below the policy's; repeated: by an added policy, whose scores history does not have */
+  ground: string | null;
+  /** the policy's score; null without one */
+  score: number | null;
+  /** 1 = the best of the rows that competed; null where it did not compete */
+  rank: number | null;
+  /** rows that competed */
+  of: number | null;
+  /** rows of these that stayed */
+  stayed: number | null;
+  /** the lowest score of those that stayed; null where none did */
+  threshold: number | null;
+  /** the row with this score */
+  lowest: number | null;
+  /** of a dropped row: the row that left the window for its place; else lowest. Null where none stayed */
+  replacedBy: number | null;
+  /** name of the policy */
+  policy: string | null;
+  /** all keys of the policy */
+  parameters: any | null;
+  /** prompt: at its end; tick */
+  when: string | null;
+  /** the same in words */
+  detail: string | null;
 }
 
 /** The breakpoints. A cell is null where it is not known, or does not apply. */
@@ -926,6 +969,11 @@ interface Session {
   /** How much attention the newest query of each tick paid to a row in a layer; dropped ticks are executed again. */
   reads(ledger: number, layer: number, options?: TableShape): RowOfReads[];
   reads(options: { ledger: number; layer: number } & TableShape): RowOfReads[];
+  /** What policies decided about rows: which they kept and dropped, at which score, rank and threshold. Of the present
+   * tick or of another one; with a row of all ticks since it came. Dropped ticks are executed again. */
+  decisions(options?: { ledger?: number; layer?: number; kvHead?: number; tick?: number } & TableShape): RowOfDecisions[];
+  decisions(ledger?: number, options?: { layer?: number; kvHead?: number; tick?: number } & TableShape): RowOfDecisions[];
+  decisions(ledger?: number, layer?: number, kvHead?: number, tick?: number, options?: TableShape): RowOfDecisions[];
   /** The breakpoints. */
   breaks(options?: TableShape): RowOfBreaks[];
   /** The watches with their values now. */
@@ -1108,8 +1156,8 @@ interface Session {
    * on and how many; next tells where the rest begins. Each table is also a method, which gives its rows as objects:
    * rows(0, { where: "score > 1" }). Columns and condition may ask facts of the expression language, where the table
    * has them: rows(0, { columns: ["ledger", "read"], where: "moved" }). */
-  table(name: "rows" | "ledger" | "state" | "ticks" | "branches" | "edits" | "history" | "story" | "reads" | "breaks" | "watches" | "notes" | "bugs" | "facts" | "invariants" | "topk", options?: { of?: object; columns?: string[]; where?: string; begin?: number; limit?: number }): TableAnswer;
-  table(options: { name: "rows" | "ledger" | "state" | "ticks" | "branches" | "edits" | "history" | "story" | "reads" | "breaks" | "watches" | "notes" | "bugs" | "facts" | "invariants" | "topk"; of?: object; columns?: string[]; where?: string; begin?: number; limit?: number }): TableAnswer;
+  table(name: "rows" | "ledger" | "state" | "ticks" | "branches" | "edits" | "history" | "story" | "reads" | "decisions" | "breaks" | "watches" | "notes" | "bugs" | "facts" | "invariants" | "topk", options?: { of?: object; columns?: string[]; where?: string; begin?: number; limit?: number }): TableAnswer;
+  table(options: { name: "rows" | "ledger" | "state" | "ticks" | "branches" | "edits" | "history" | "story" | "reads" | "decisions" | "breaks" | "watches" | "notes" | "bugs" | "facts" | "invariants" | "topk"; of?: object; columns?: string[]; where?: string; begin?: number; limit?: number }): TableAnswer;
   /** Gives the token ids of a text. */
   tokenise(text: string): number[];
   /** Gives the text of token ids. */
@@ -1208,14 +1256,15 @@ interface Session {
   policies(): PolicyAudit;
   /** Writes the cache to a file. native holds the whole state, with what policies observed. kvlab_cache.py turns
    * hf_tuple and hf_dynamic into live caches. llama_cpp is a sequence file that llama_state_seq_load_file reads; type
-   * (f16) is that of the reader's K and V, and flash (true) says whether the reader uses flash attention. vllm_cpu and
-   * vllm_cuda write a folder that vLLM's ExampleConnector reads as its shared_storage_path, in the order of attention
-   * on x86 processors or on CUDA; type is the model's there, and page is the reader's block size (128 on a CPU, 16 on
-   * CUDA). A form refuses a state that it cannot hold. */
-  saveCache(path: string, options?: { form?: "native" | "hf_tuple" | "hf_dynamic" | "llama_cpp" | "vllm_cpu" | "vllm_cuda"; type?: "f16" | "f32" | "bf16" | "q8_0" | "q4_0"; flash?: boolean; page?: number }): SavedCache;
-  saveCache(path: string, form?: "native" | "hf_tuple" | "hf_dynamic" | "llama_cpp" | "vllm_cpu" | "vllm_cuda", options?: { type?: "f16" | "f32" | "bf16" | "q8_0" | "q4_0"; flash?: boolean; page?: number }): SavedCache;
-  saveCache(path: string, form?: "native" | "hf_tuple" | "hf_dynamic" | "llama_cpp" | "vllm_cpu" | "vllm_cuda", type?: "f16" | "f32" | "bf16" | "q8_0" | "q4_0", flash?: boolean, page?: number): SavedCache;
-  saveCache(options: { path: string; form?: "native" | "hf_tuple" | "hf_dynamic" | "llama_cpp" | "vllm_cpu" | "vllm_cuda"; type?: "f16" | "f32" | "bf16" | "q8_0" | "q4_0"; flash?: boolean; page?: number }): SavedCache;
+   * (f16) is that of the reader's K and V, and flash (true) says whether the reader uses flash attention; version is
+   * 3, or 4 for a llama.cpp of October 2026 and later. vllm_cpu and vllm_cuda write a folder that vLLM's
+   * ExampleConnector reads as its shared_storage_path, in the order of attention on x86 processors or on CUDA; type is
+   * the model's there, and page is the reader's block size (128 on a CPU, 16 on CUDA). A form refuses a state that it
+   * cannot hold. */
+  saveCache(path: string, options?: { form?: "native" | "hf_tuple" | "hf_dynamic" | "llama_cpp" | "vllm_cpu" | "vllm_cuda"; type?: "f16" | "f32" | "bf16" | "q8_0" | "q4_0"; flash?: boolean; page?: number; version?: number }): SavedCache;
+  saveCache(path: string, form?: "native" | "hf_tuple" | "hf_dynamic" | "llama_cpp" | "vllm_cpu" | "vllm_cuda", options?: { type?: "f16" | "f32" | "bf16" | "q8_0" | "q4_0"; flash?: boolean; page?: number; version?: number }): SavedCache;
+  saveCache(path: string, form?: "native" | "hf_tuple" | "hf_dynamic" | "llama_cpp" | "vllm_cpu" | "vllm_cuda", type?: "f16" | "f32" | "bf16" | "q8_0" | "q4_0", flash?: boolean, page?: number, version?: number): SavedCache;
+  saveCache(options: { path: string; form?: "native" | "hf_tuple" | "hf_dynamic" | "llama_cpp" | "vllm_cpu" | "vllm_cuda"; type?: "f16" | "f32" | "bf16" | "q8_0" | "q4_0"; flash?: boolean; page?: number; version?: number }): SavedCache;
   /** Replaces the session's content by a cache file, as one commit; content is the hash that the file must have. The
    * rows are labelled loaded. With verify each row is compared with what the model computes, at the price of a prompt,
    * and labelled exact; a file with other rows is refused (other_rows). The cache of another program is read as the
@@ -1382,8 +1431,13 @@ interface SweepSpec {
     | { name: "budget"; budget: "ratio" | "tokens"; values: number[] }
   )[];
   seeds?: number[];
-  prompts: { name: string; file?: string; set?: object; ask?: "after" | "inside"; stories?: number; questions?: number }[];
-  measure?: ("recall" | "kl" | "attention" | "needles" | "bytes")[];
+  prompts: (
+    | { name: string; file?: string; set?: object; ask?: "after" | "inside"; stories?: number; questions?: number;
+        chat?: boolean; max_new_tokens?: number }
+    | { name?: string; task: string | string[]; length: number | number[]; depth?: number | number[]; samples?: number;
+        ask?: "after" | "inside"; chat?: boolean; max_new_tokens?: number }
+  )[];
+  measure?: ("recall" | "kl" | "attention" | "needles" | "bytes" | "answers")[];
   /** What else is measured: see the manual's page Expressions. */
   expressions?: string[];
 }
@@ -1394,18 +1448,22 @@ interface SweepPoint {
   cells: number; failed: number; stories: number; asked: number; right: number;
   recall?: number; low?: number; high?: number;
   kl?: number; klAnswer?: number; bytes?: number; share?: number;
+  /** Of generated prompts, and of answers that were generated. */
+  task?: string; length?: number; answers?: number; score?: number; scoreLow?: number; scoreHigh?: number;
 }
 /** A line of results.jsonl: measures that were asked for, or an error. */
 interface SweepRow {
-  schema: number; index: number; id: string; prompts: string; ask: string; seed: number;
+  schema: number; index: number; id: string; prompts: string; task?: string; length?: number; ask: string; seed: number;
   axes: { [axis: string]: string }; budget?: SweepBudget;
   stories?: number; questions?: number; right?: number; recall?: number; recall_low?: number; recall_high?: number; recall_forced?: number;
   kl_mean?: number; kl_median?: number; kl_p99?: number; kl_answer?: number; dnll?: number; top1?: number;
   attention_kept?: number; needle_survival?: number; needle_answer?: number;
   rows_prompt?: number; rows_kept?: number; bytes_live?: number; bytes_reference?: number;
+  answers?: number; score?: number; score_low?: number; score_high?: number; score_part?: number;
+  answer_nll?: number; answer_tokens?: number;
   /** Means of the specification's expressions; null: known nowhere. */
   expressions?: { [expression: string]: number | null };
-  by_story?: [number, number][]; by_distance?: [number, number, number][];
+  by_story?: [number, number][]; by_score?: [number, number][]; by_distance?: [number, number, number][];
   error?: { code: string; what: string; why: string; remedy: string };
 }
 interface SweepResult { name: string; out: string; cells: number; found: number; failed: number; points: SweepPoint[]; rows: SweepRow[] }

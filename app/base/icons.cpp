@@ -6,7 +6,7 @@
 #include <QPixmap>
 #include <QSvgRenderer>
 
-#include "app/base/resources.h"
+#include "app/base/app_files.h"
 
 namespace kvlab {
 

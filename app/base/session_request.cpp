@@ -5,7 +5,7 @@
 #include <QStringList>
 
 #include "app/base/manifest_path.h"
-#include "app/base/resources.h"
+#include "app/plain/resources.h"
 #include "core/api/manifest_values.h"
 #include "core/api/read_json.h"
 
@@ -29,7 +29,7 @@ Error refused(const std::string& path, const std::string& why) {
 }
 
 Result<QString> contentOf(const std::string& path) {
-  QFile file(resourcePath(QString::fromStdString(path)));
+  QFile file(QString::fromStdString(resourcePath(path)));
   if (!file.open(QIODevice::ReadOnly)) return refused(path, "cannot be read: " + file.errorString().toStdString());
   const QByteArray bytes = file.readAll();
   const QString text = QString::fromUtf8(bytes);

@@ -1,31 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/base/session_script.h"
 
-#include <QFileInfo>
 #include <algorithm>
 
+#include "app/plain/script_lines.h"
 #include "core/api/read_json.h"
-#include "core/clinic/clinic_run.h"
 
 namespace kvlab {
 
 namespace {
 using nlohmann::json;
 
-const VerbInfo* infoOf(const std::vector<VerbInfo>& verbs, const std::string& verb) {
-  const auto found = std::find_if(verbs.begin(), verbs.end(), [&](const VerbInfo& one) { return one.name == verb; });
-  return found == verbs.end() ? nullptr : &*found;
-}
-
 bool changes(const VerbInfo& info) {
   const bool writes = std::any_of(info.args.begin(), info.args.end(), [](const ArgInfo& arg) { return arg.written; });
   return info.effect != Effect::Reads && info.effect != Effect::Measures && !writes && info.name != "stopCapture";
-}
-
-/// Files keep their place when the script runs in another folder.
-json absolute(const json& path) {
-  const QString text = QString::fromStdString(jsonOr(path, std::string()));
-  return QFileInfo::exists(text) ? json(QFileInfo(text).absoluteFilePath().toStdString()) : path;
 }
 
 /// Ticks of a list of reports that were not cancelled.
@@ -49,52 +37,6 @@ json promptIds(const SnapshotPtr& before, const SnapshotPtr& after) {
 
 }  // namespace
 
-QString scriptText(const json& value) {
-  return QString::fromStdString(value.dump(-1, ' ', false, json::error_handler_t::replace));
-}
-
-QString openingLine(const json& request) {
-  for (const char* file : {"capture", "recovery"})
-    if (request.contains(file)) return "s = lab.openCapture(" + scriptText(absolute(member(request, file))) + ")";
-  json manifest = member(request, "manifest").is_object() ? member(request, "manifest") : json::object();
-  if (manifest.contains("model")) manifest["model"] = absolute(manifest["model"]);
-  return "s = lab.open(" + scriptText(manifest) + ")";
-}
-
-/// Messages come as JSON texts, which are objects in a script.
-QString argText(const ArgInfo& arg, const json& value) {
-  const auto text = [](const json& one) { return one.is_string(); };
-  if (arg.name != "messages" || !value.is_array() || !std::all_of(value.begin(), value.end(), text))
-    return scriptText(value);
-  QStringList all;
-  for (const json& one : value) all << QString::fromStdString(one.get<std::string>());
-  return "[" + all.join(", ") + "]";
-}
-
-QString callLine(const std::vector<VerbInfo>& verbs, const std::string& verb, const json& args) {
-  const VerbInfo* info = infoOf(verbs, verb);
-  const QString name = QString::fromStdString(verb);
-  if (!info || info->ofLanes()) return QString("s.verb(\"%1\", %2)").arg(name, scriptText(args));
-  const auto says = [&args](const ArgInfo& arg) {
-    return args.contains(arg.name) && (arg.otherwise.is_null() || member(args, arg.name) != arg.otherwise);
-  };
-  QStringList words;
-  std::size_t given = 0;
-  for (const ArgInfo& arg : info->args) {
-    if (!says(arg) || member(args, arg.name).is_object() || arg.type == ArgType::Key || arg.type == ArgType::Flag)
-      break;
-    words << argText(arg, member(args, arg.name));
-    ++given;
-  }
-  QStringList named;
-  for (std::size_t i = given; i < info->args.size(); ++i)
-    if (says(info->args[i]))
-      named << QString::fromStdString(info->args[i].name) + ": " +
-              argText(info->args[i], member(args, info->args[i].name));
-  if (!named.isEmpty()) words << "{" + named.join(", ") + "}";
-  return QString("s.%1(%2)").arg(name, words.join(", "));
-}
-
 json argsDone(const std::string& verb, const json& args, const json& reply, const Snapshot* after) {
   json done = args.is_object() ? args : json::object();
   if (after && after->stage) return done;  // a breakpoint stopped inside a tick, and will again
@@ -115,7 +57,11 @@ json argsDone(const std::string& verb, const json& args, const json& reply, cons
 }
 
 SessionScript::SessionScript(std::vector<VerbInfo> verbs, const json& request) : m_verbs(std::move(verbs)) {
-  add("let " + openingLine(request) + ";");
+  add(QString::fromStdString("let " + openingLine(request) + ";"));
+}
+
+QString SessionScript::line(const std::string& verb, const json& args) const {
+  return QString::fromStdString(callLine(m_verbs, verb, args));
 }
 
 void SessionScript::add(const QString& line) {
@@ -130,10 +76,11 @@ QString SessionScript::refusedLine(const std::string& verb, const json& args, co
                                    const SnapshotPtr& newest) const {
   if (newest == m_before) return {};
   if (error.code != "cancelled")
-    return QString("expectError(() => %1, \"%2\");").arg(callLine(m_verbs, verb, args), error.code.c_str());
+    return QString("expectError(() => %1, \"%2\");").arg(line(verb, args), error.code.c_str());
   const VerbInfo* info = infoOf(m_verbs, verb);
   const json ids = info && info->sort == EditSort::Prompt ? promptIds(m_before, newest) : json::array();
-  return ids.empty() ? QString() : QString("s.prefill(%1, {last: false});").arg(scriptText(ids));
+  return ids.empty() ? QString()
+                     : QString("s.prefill(%1, {last: false});").arg(QString::fromStdString(scriptText(ids)));
 }
 
 void SessionScript::answered(const std::string& verb, const json& args, const Result<json>& reply,
@@ -143,8 +90,7 @@ void SessionScript::answered(const std::string& verb, const json& args, const Re
   if (changes(*info)) {
     if (!reply) add(refusedLine(verb, args, reply.error(), newest));
     else if (const json done = argsDone(verb, args, *reply, newest.get()); !done.is_null())
-      add(memberOr(*reply, "cancelled", false) ? "// " + callLine(m_verbs, verb, done) + " was cancelled"
-                                               : callLine(m_verbs, verb, done) + ";");
+      add(memberOr(*reply, "cancelled", false) ? "// " + line(verb, done) + " was cancelled" : line(verb, done) + ";");
     if (verb == "note" && reply) m_notes[memberOr(*reply, "id", 0)] = m_lines.size();
   }
   m_before = newest;
@@ -168,22 +114,6 @@ QString SessionScript::textOf(std::size_t lines) const {
     out += line.times == 1 ? line.text + '\n'
                            : QString("for (let i = 0; i < %1; ++i) %2\n").arg(line.times).arg(line.text);
   }
-  return out;
-}
-
-QStringList clinicScript(const ClinicCase& one, const std::vector<VerbInfo>& verbs, std::optional<std::int64_t> blind,
-                         const QString& folder) {
-  json manifest = clinicManifest(one, "full");
-  if (!manifest.contains("model")) manifest["model"] = "demo";
-  QStringList out{"var " + openingLine({{"manifest", manifest}}) + ";"};
-  const auto call = [&](const ClinicStep& step) {
-    out << callLine(verbs, step.verb, stepArgs(step, folder.toStdString())) + ";";
-  };
-  for (const ClinicStep& step : one.before) call(step);
-  out << (blind ? QString("s.bug(\"\", {blind: %1});").arg(*blind)
-                : QString("s.bug(\"%1\");").arg(QString::fromStdString(one.bug)));
-  for (const ClinicStep& step : one.after) call(step);
-  out << "for (const one of s.invariants()) if (!one.ok) log(one.id + \": \" + one.detail);";
   return out;
 }
 

@@ -4,7 +4,6 @@
 // LiveSession. GUI thread; functions: any thread.
 #pragma once
 #include <QString>
-#include <QStringList>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -16,14 +15,6 @@
 
 namespace kvlab {
 
-struct ClinicCase;
-
-/// A value in script syntax.
-QString scriptText(const nlohmann::json& value);
-/// The line that opens a session: s = lab.open({"model":"demo"}). request: what WindowPort::openSession() is given.
-QString openingLine(const nlohmann::json& request);
-/// A call of a session's verb: s.inject([...], {now: true}). Flags stand by name, defaults are left out.
-QString callLine(const std::vector<VerbInfo>& verbs, const std::string& verb, const nlohmann::json& args);
 /// The arguments with which a stopped call repeats its effect; null if it had none.
 nlohmann::json argsDone(const std::string& verb, const nlohmann::json& args, const nlohmann::json& reply,
                         const Snapshot* after);
@@ -45,7 +36,7 @@ class SessionScript {
   /// Calls that the script has, the opening included.
   std::int64_t calls() const;
   /// A call of the session's verb.
-  QString line(const std::string& verb, const nlohmann::json& args) const { return callLine(m_verbs, verb, args); }
+  QString line(const std::string& verb, const nlohmann::json& args) const;
 
  private:
   struct Line {
@@ -63,11 +54,5 @@ class SessionScript {
   std::map<int, std::size_t> m_notes;  // lines up to the call that wrote a note
   SnapshotPtr m_before;                // snapshot of the last reply
 };
-
-/// A case of the bug clinic as a script that opens a session, plants the bug and meets its condition; at most twenty
-/// lines. blind: a number plants the bug in place of its name. folder: of the files
-/// that the steps write.
-QStringList clinicScript(const ClinicCase& one, const std::vector<VerbInfo>& verbs,
-                         std::optional<std::int64_t> blind = {}, const QString& folder = ".");
 
 }  // namespace kvlab

@@ -7,8 +7,9 @@
 #include <map>
 #include <sstream>
 
-#include "app/base/read_file.h"
 #include "app/cli/lists.h"
+#include "app/cli/window_part.h"
+#include "app/plain/read_file.h"
 #include "core/api/manifest.h"
 #include "core/api/texts.h"
 #include "core/policy/outside_program.h"
@@ -44,6 +45,12 @@ Error usage(const std::string& why, const std::string& remedy = "see kvlab --hel
 json valueOf(const std::string& text) {
   json value = json::parse(text, nullptr, false);
   return value.is_discarded() ? json(text) : value;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& one : words) out += (out.empty() ? "" : ", ") + one;
+  return out;
 }
 
 std::vector<std::string> split(const std::string& text, char separator) {
@@ -136,6 +143,41 @@ Result<json> buildManifest(const SessionOptions& options) {
   Error error = checked.error();
   error.code = "usage";
   return error;
+}
+
+void addSweep(CLI::App& sweep, CommandLine& line) {
+  SweepWords& words = line.sweep;
+  CLI::Option* spec = addOption(sweep, "spec", "SPEC.json", line.file, "the specification");
+  addOption(sweep, "--out", "DIR", line.out, "folder of the results");
+  CLI::Option* resume = sweep.add_flag("--resume", line.resume, "go on where a sweep, or its shards, ended");
+  CLI::Option* jobs =
+      addOption(sweep, "--jobs", "N", line.jobs, "cells at a time (all cores unless given; one with --slurm)")
+          ->check(CLI::Range(1, 1024));
+  CLI::Option* dry = sweep.add_flag("--dry-run", words.dryRun,
+                                    "measure shortly and say how long it takes; with --slurm: write the files alone");
+  CLI::Option* shard = addOption(sweep, "--shard", "I/N", words.shard, "run part I of N alone");
+  CLI::Option* slurm =
+      sweep.add_flag("--slurm", words.slurm, "run on a cluster: submit an array of shards and its merge");
+  addOption(sweep, "--array", "N", words.array, "shards (one per prompt set and seed unless given)")
+      ->check(CLI::Range(1, 100000))
+      ->needs(slurm);
+  addOption(sweep, "--partition", "P", words.partition, "partition of the cluster")->needs(slurm);
+  addOption(sweep, "--time", "T", words.time, "time limit of a shard, as sbatch takes it")->needs(slurm);
+  shard->excludes(slurm);
+  CLI::Option* merge =
+      addOption(sweep, "--merge", "DIR", words.merge, "merge shards, or a folder of them, into --out")->expected(1, -1);
+  CLI::Option* status =
+      addOption(sweep, "--status", "DIR", words.status, "what the journals of a sweep and of its shards say");
+  for (CLI::Option* other : {spec, resume, jobs, dry, shard, slurm}) {
+    merge->excludes(other);
+    status->excludes(other);
+  }
+  merge->excludes(status);
+  sweep.footer(
+      "With --slurm, words behind -- are options of sbatch. Exit codes: 0 all cells done, 1 a cell failed (of a shard, "
+      "the merge says "
+      "so) or Ctrl+C came, 2 wrong usage or the folder has a sweep already, 3 something was refused, 75 SIGTERM or "
+      "SIGUSR1 came: start it again with --resume.");
 }
 
 void addTrain(CLI::App& train, CommandLine& line) {
@@ -243,6 +285,7 @@ void addVerbs(Grammar& grammar) {
     addSessionOptions(*sub, grammar.session);
     addOption(*sub, "--log", "LEVEL", line.logLevel, "trace, debug, info, warning or error");
     if (name != "gui") addJson(*sub, grammar);
+    if (needsWindow(name) && !windowPart().run) sub->group("");  // the footer names it
     return *sub;
   };
   verb("gui", "open the workbench (default)");
@@ -256,11 +299,7 @@ void addVerbs(Grammar& grammar) {
   CLI::App& bench = verb("bench", "measure; a table on a terminal");
   addOption(bench, "names", "NAME", line.names, "which (all unless given)");
   bench.add_flag("--quick", line.quick, "few runs and small shapes: a test of the bench, not of the machine");
-  CLI::App& sweep = verb("sweep", "run a specification over many manifests");
-  addOption(sweep, "spec", "SPEC.json", line.file, "the specification")->required();
-  addOption(sweep, "--out", "DIR", line.out, "folder of the results");
-  sweep.add_flag("--resume", line.resume, "go on where a sweep ended");
-  addOption(sweep, "--jobs", "N", line.jobs, "cells at a time (all cores unless given)")->check(CLI::Range(1, 1024));
+  addSweep(verb("sweep", "run a specification over many manifests, on one machine or in shards on a cluster"), line);
   addTrain(verb("train", "train what sessions of a model use: gates of the policy smartkv, or gists or a lens of wLOD"),
            line);
   addClinic(verb("clinic", "plant known bugs of KV caches and see which check finds them"), line);
@@ -288,6 +327,7 @@ Grammar::Grammar() {
   addOption(app, "--log", "LEVEL", line.logLevel, "trace, debug, info, warning or error");
   addSessionOptions(app, session);
   addVerbs(*this);
+  if (!windowPart().run) app.footer(joined(windowVerbs()) + ": this program was built without Qt.");
 }
 
 std::optional<std::string> Grammar::jsonGiven() const {
@@ -350,13 +390,15 @@ Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments) 
   CommandLine& line = grammar.line;
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   for (auto at = dashes; at != arguments.end(); ++at)
-    if (at != dashes) line.args << QString::fromStdString(*at);
+    if (at != dashes) line.args.push_back(*at);
   KV_TRY(parse(grammar, ownWords(arguments)));
   if (line.verb == "help" || line.verb == "version") return line;
   line.json = grammar.jsonGiven();
-  if (!line.args.isEmpty() && line.verb != "run" && line.verb != "train")
-    return usage("-- " + line.args.join(' ').toStdString() +
-                 ": only kvlab run and kvlab train take arguments after --");
+  if (!line.args.empty() && line.verb != "run" && line.verb != "train" && !line.sweep.slurm)
+    return usage("-- " + line.args.front() + ": only kvlab run, train and sweep --slurm take arguments after --");
+  if (line.verb == "sweep" && line.file.empty() && line.sweep.merge.empty() && line.sweep.status.empty())
+    return usage("kvlab sweep names no specification", "write kvlab sweep SPEC.json, or see kvlab sweep --help");
+  line.sweep.policyModule = grammar.session.policyModule;
   static const std::vector<std::string> levels{"trace", "debug", "info", "warning", "error"};
   if (std::find(levels.begin(), levels.end(), line.logLevel) == levels.end())
     return usage("--log " + line.logLevel + " is no level", "name trace, debug, info, warning or error");

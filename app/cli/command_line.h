@@ -1,25 +1,43 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The parsed command line. Values; made once by main.
 #pragma once
-#include <QString>
-#include <QStringList>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/api/error.h"
 
 namespace kvlab {
 
-/// Process exit codes.
-enum class Exit : int { Ok = 0, Failed = 1, Usage = 2, Unexplained = 2, Refused = 3 };
+/// Process exit codes; `kvlab compare` has a meaning of its own for 1 and 2.
+enum class Exit : int {
+  Ok = 0,           // done; compare: equal
+  Failed = 1,       // a failed test, expectation, cell of a whole sweep; stopped by hand; compare: explained
+  Usage = 2,        // the command line, or results that are there already
+  Unexplained = 2,  // compare
+  Refused = 3,      // a specification, prompts, shards, model, file or back end
+  Again = 75,       // SIGTERM or SIGUSR1 stopped a sweep: start it again with --resume (EX_TEMPFAIL of sysexits.h)
+};
+
+/// The options of `kvlab sweep` beside --out, --jobs and --resume.
+struct SweepWords {
+  std::string shard;               // --shard I/N
+  std::vector<std::string> merge;  // --merge DIR..
+  std::string status;              // --status DIR
+  bool slurm = false;              // --slurm
+  std::string partition, time;     // --partition, --time
+  int array = 0;                   // --array, 0 = a shard per group
+  bool dryRun = false;             // --dry-run
+  std::string policyModule;        // --policy-module, for the jobs
+};
 
 struct CommandLine {
   std::string verb = "gui";  // gui run test bench sweep train perplexity clinic check compare model replay info list ..
   nlohmann::json manifest = nlohmann::json::object();  // from --manifest and the session options
   std::string file;                                    // script, tests, capture, sweep, text, model's name
   std::string out;                                     // --out
-  QStringList args;                                    // after --
+  std::vector<std::string> args;                       // after --
   std::vector<std::string> names;                      // bench, check: which
   bool quick = false;                                  // bench --quick
   std::string list;                                    // list: what
@@ -28,6 +46,7 @@ struct CommandLine {
   bool markdown = false;                               // list --markdown
   bool resume = false;                                 // sweep and train --resume
   int jobs = 0;                                        // sweep --jobs, 0 = all cores
+  SweepWords sweep;
   std::string train;                                   // train: gates, gists or lens
   std::string model;                                   // model: get, list or remove
   std::string work;                                    // train --work

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <iostream>
 
-#include "widgets/base/save_file.h"
+#include "core/api/part_file.h"
 
 namespace kvlab {
 
@@ -63,7 +63,10 @@ KeptOutput::~KeptOutput() {
 }
 
 Status saveJson(const std::string& path, const json& content) {
-  return saveFile(QString::fromStdString(path), QByteArray::fromStdString(jsonText(content)), path);
+  const Status written = writeWhole(path, jsonText(content));
+  if (written) return ok();
+  return Error("io", path + " was not written", written.error().why, "choose a folder that can be written to", "path",
+               path);
 }
 
 int finish(const Ending& ending, const std::optional<std::string>& where) {

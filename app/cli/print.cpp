@@ -3,10 +3,10 @@
 #include <cstdio>
 #include <iostream>
 
-#include "app/base/resources.h"
 #include "app/cli/lists.h"
 #include "app/cli/programs.h"
-#include "app/engine/core_replay.h"
+#include "app/plain/core_replay.h"
+#include "app/plain/resources.h"
 #include "core/lists/info.h"
 
 namespace kvlab {
@@ -48,14 +48,14 @@ Ending printList(const CommandLine& line) {
 }
 
 Ending printInfo(const CommandLine& line) {
-  json info = KV_TRY(modelAndBackends(line.manifest, resourceRoot().toStdString()));
+  json info = KV_TRY(modelAndBackends(line.manifest, resourceRoot()));
   if (!line.printsJson()) std::cout << infoText(info);
   return info;
 }
 
 Ending printReplay(const CommandLine& line) {
   const std::optional<std::int64_t> to = line.to >= 0 ? std::optional<std::int64_t>(line.to) : std::nullopt;
-  json table = KV_TRY(replayTable(line.file, resourceRoot().toStdString(), to, line.verify));
+  json table = KV_TRY(replayTable(line.file, resourceRoot(), to, line.verify));
   const json& steps = table["steps"];
   if (!line.printsJson()) printSteps(steps, line.verify);
   if (const std::string note = textOrDash(table["note"]); !note.empty())

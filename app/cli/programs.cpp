@@ -3,7 +3,7 @@
 
 #include <csignal>
 
-#include "app/base/resources.h"
+#include "app/plain/resources.h"
 
 namespace kvlab {
 
@@ -14,15 +14,18 @@ volatile std::sig_atomic_t came = 0;
 }  // namespace
 
 void watchInterrupts() {
-  for (const int number : {SIGINT, SIGTERM}) std::signal(number, [](int) { came = 1; });
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1}) std::signal(number, [](int which) { came = which; });
 }
 
 bool interrupted() { return came != 0; }
 
+bool queueStops() { return came != 0 && came != SIGINT; }
+
 Status checkResources() {
-  if (!resourceRoot().isEmpty()) return ok();
-  return Error("no_resources", "the program's files were not found",
-               "looked in " + resourcePlaces().join(", ").toStdString(),
+  if (!resourceRoot().empty()) return ok();
+  std::string places;
+  for (const std::string& one : resourcePlaces()) places += (places.empty() ? "" : ", ") + one;
+  return Error("no_resources", "the program's files were not found", "looked in " + places,
                "set KVLAB_RESOURCES to the folder that holds demo/ and scripts/");
 }
 

@@ -2,13 +2,13 @@
 // kvlab check: the self-tests on a model; a line for each on standard output, progress on standard error. Exit codes: 0
 // = every test passed or was skipped, 1 = one failed or the run was stopped, 2 = command line, 3 = model, text or file
 // refused.
-#include <QTemporaryDir>
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
 
-#include "app/base/resources.h"
 #include "app/cli/programs.h"
+#include "app/plain/resources.h"
+#include "app/plain/scratch_folder.h"
 #include "core/api/json_values.h"
 #include "core/selftest/self_test.h"
 
@@ -41,10 +41,9 @@ bool tellTest(const std::string& what, std::int64_t done, std::int64_t all) {
 
 Ending runCheck(const CommandLine& line) {
   watchInterrupts();
-  const QTemporaryDir folder;
-  const auto results = KV_TRY(runSelfTests(
-      {line.manifest, resourceRoot().toStdString(), folder.path().toStdString(), line.file, line.names, tellTest},
-      printResult));
+  const ScratchFolder folder;
+  const auto results = KV_TRY(
+      runSelfTests({line.manifest, resourceRoot(), folder.path(), line.file, line.names, tellTest}, printResult));
   nlohmann::json all = {{"model", line.manifest.value("model", "demo")}, {"tests", nlohmann::json::array()}};
   for (const SelfTestResult& one : results) all["tests"].push_back(toJson(one));
   const auto failed = std::ranges::count(results, SelfTestOutcome::Failed, &SelfTestResult::outcome);

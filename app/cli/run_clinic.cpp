@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // kvlab clinic: plants the bugs of the clinic one after another and names the checks that find them. Exit codes: 0 =
 // every bug was caught, 1 = one was missed, 2 = command line, 3 = a file or a step refused.
-#include <QTemporaryDir>
 #include <algorithm>
 #include <cstdio>
 
-#include "app/base/resources.h"
-#include "app/base/session_script.h"
 #include "app/cli/programs.h"
-#include "app/engine/core_engine.h"
+#include "app/plain/resources.h"
+#include "app/plain/scratch_folder.h"
+#include "app/plain/script_lines.h"
 #include "core/clinic/clinic_run.h"
+#include "core/verbs/verbs.h"
 
 namespace kvlab {
 
@@ -32,7 +32,7 @@ json findingJson(const Finding& finding) {
 /// The script with the files of its steps in the present folder.
 json scriptLines(const ClinicCase& one, std::optional<std::int64_t> blind = {}) {
   json out = json::array();
-  for (const QString& line : clinicScript(one, coreSchema().verbs, blind)) out.push_back(line.toStdString());
+  for (const std::string& line : clinicScript(one, verbs(), blind)) out.push_back(line);
   return out;
 }
 
@@ -63,7 +63,7 @@ void printCase(const ClinicCase& one, const ClinicResult& result) {
   std::printf("%s: %s\n\n%s\n\nWhere people met it:", one.bug.c_str(), one.title.c_str(), one.story.c_str());
   for (std::size_t i = 0; i < one.threads.size(); ++i) std::printf("%s %s", i ? "," : "", one.threads[i].c_str());
   std::printf("\n\nScript:\n");
-  for (const QString& text : clinicScript(one, coreSchema().verbs)) std::printf("  %s\n", qPrintable(text));
+  for (const std::string& text : clinicScript(one, verbs())) std::printf("  %s\n", text.c_str());
   std::printf("\n");
   if (result.finding) {
     std::printf("%s found it: %s\n", one.found.check.c_str(), result.finding->violation.detail.c_str());
@@ -80,7 +80,7 @@ void printBlind(const ClinicCase& one, long long seed, bool reveal) {
                 one.found.check.c_str(), one.view.c_str(), one.look.c_str());
     return;
   }
-  for (const QString& text : clinicScript(one, coreSchema().verbs, seed)) std::printf("%s\n", qPrintable(text));
+  for (const std::string& text : clinicScript(one, verbs(), seed)) std::printf("%s\n", text.c_str());
   std::printf("// kvlab clinic --blind %lld --reveal says which bug it is.\n", seed);
 }
 
@@ -98,7 +98,7 @@ json blindCase(const std::vector<ClinicCase>& all, const CommandLine& line) {
 }  // namespace
 
 Ending runClinicCommand(const CommandLine& line) {
-  const std::string resources = resourceRoot().toStdString();
+  const std::string resources = resourceRoot();
   const std::vector<ClinicCase> all = KV_TRY(readClinic(resources));
   if (line.blind && *line.blind < 0)
     return Error("usage", "kvlab clinic --blind " + std::to_string(*line.blind), "a seed is not negative",
@@ -112,8 +112,8 @@ Ending runClinicCommand(const CommandLine& line) {
   for (const ClinicCase& one : all) {
     if (!line.file.empty() && line.file != one.bug) continue;
     known = true;
-    const QTemporaryDir folder;
-    const ClinicResult result = KV_TRY(runClinic(one, resources, folder.path().toStdString()));
+    const ScratchFolder folder;
+    const ClinicResult result = KV_TRY(runClinic(one, resources, folder.path()));
     missed = missed || !result.caught(one);
     out.push_back(toJson(one, result));
     if (line.printsJson()) continue;

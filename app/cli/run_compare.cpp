@@ -2,14 +2,14 @@
 // kvlab compare: what is wrong with the cache of another program. The verdict and its figures on standard output,
 // progress on standard error. Exit codes: 0 = equal, 1 = explained, 2 = not explained or wrong usage, 3 = file, model
 // or ids refused. With a baseline: 0 = no worse than the baseline's answer, else as without.
-#include <QFileInfo>
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 
-#include "app/base/resources.h"
 #include "app/cli/programs.h"
+#include "app/plain/resources.h"
 #include "core/api/part_file.h"
 #include "core/explain/html_report.h"
 #include "core/foreign/foreign_cache.h"
@@ -43,7 +43,7 @@ Result<std::vector<TokenId>> idsIn(const std::string& text, const std::string& f
 
 Result<std::vector<TokenId>> idsOf(const std::string& given) {
   if (given.empty()) return std::vector<TokenId>{};
-  if (!QFileInfo(QString::fromStdString(given)).isFile()) return idsIn(given, given);
+  if (std::error_code none; !std::filesystem::is_regular_file(given, none)) return idsIn(given, given);
   return idsIn(KV_TRY(readFile(given, "unreadable_file", kMostBytesOfIds)), given);
 }
 
@@ -82,7 +82,7 @@ Ending runCompare(const CommandLine& line) {
   const nlohmann::json former = KV_TRY(baselineOf(line.baseline));
   const ForeignCache cache =
       KV_TRY(openForeign(line.file, {line.importer, line.sequence, line.mapping, ask.mostBytes}));
-  const Explanation answer = KV_TRY(explainCache(cache, line.manifest, resourceRoot().toStdString(), ask));
+  const Explanation answer = KV_TRY(explainCache(cache, line.manifest, resourceRoot(), ask));
   if (!line.html.empty())
     KV_TRY(writeWhole(line.html, htmlReport(answer, {line.file, line.manifest.value("model", ""), KVLAB_VERSION})));
   if (!line.printsJson()) std::cout << explanationText(answer);

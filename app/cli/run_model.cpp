@@ -2,21 +2,18 @@
 // kvlab model get|list|remove. Exit codes: 0 = done, 1 = stopped or not fetched, 2 = no such model, 3 = refused.
 #include <unistd.h>
 
-#include <QCoreApplication>
 #include <cstdio>
 #include <iostream>
 
-#include "app/base/resources.h"
 #include "app/cli/programs.h"
-#include "app/jobs/model_fetch.h"
+#include "app/plain/fetch_model.h"
+#include "app/plain/resources.h"
 
 namespace kvlab {
 
 using nlohmann::json;
 
 namespace {
-
-std::string resources() { return resourceRoot().toStdString(); }
 
 json toJson(const NamedModel& m) {
   return {{"name", m.name},   {"title", m.title},     {"licence", m.licence},
@@ -25,7 +22,7 @@ json toJson(const NamedModel& m) {
 
 Ending listModels(bool print) {
   json rows = json::array();
-  const std::vector<NamedModel> models = KV_TRY(namedModels(resources()));
+  const std::vector<NamedModel> models = KV_TRY(namedModels(resourceRoot()));
   for (const NamedModel& m : models) {
     rows.push_back(toJson(m));
     if (print)
@@ -38,11 +35,11 @@ Ending listModels(bool print) {
 /// A line that is written over on a terminal; one for each tenth elsewhere.
 class ProgressLine {
  public:
-  void show(qint64 done, qint64 total, const QString& what) {
+  void show(std::int64_t done, std::int64_t total, const std::string& what) {
     const auto tenth = total > 0 ? 10 * done / total : 0;
     if (!m_watched && tenth == m_tenth) return;
     m_tenth = tenth;
-    std::fprintf(stderr, "%skvlab: model: %s %lld of %lld MiB%s", m_watched ? "\r\033[K" : "", qPrintable(what),
+    std::fprintf(stderr, "%skvlab: model: %s %lld of %lld MiB%s", m_watched ? "\r\033[K" : "", what.c_str(),
                  static_cast<long long>(done >> 20), static_cast<long long>(total >> 20), m_watched ? "" : "\n");
   }
   void end() const {
@@ -51,34 +48,24 @@ class ProgressLine {
 
  private:
   bool m_watched = isatty(STDERR_FILENO) == 1;
-  qint64 m_tenth = -1;
+  std::int64_t m_tenth = -1;
 };
 
 /// The path of the model's file.
-Result<std::string> fetched(const NamedModel& model, const QString& python) {
+Result<std::string> fetched(const NamedModel& model, const std::string& python) {
   if (model.fetched) return model.path;
-  int argc = 0;
-  const QCoreApplication application(argc, nullptr);
   std::cerr << "kvlab: model: " << model.title << ", licence: " << model.licence << std::endl;
-  ModelFetch fetch(model, python);
   ProgressLine line;
-  Result<std::string> answer = std::string();
-  QObject::connect(&fetch, &ModelFetch::progress, &fetch, [&](qint64 done, qint64 total, const QString& what) {
-    if (interrupted()) fetch.cancel();
+  const auto show = [&line](std::int64_t done, std::int64_t total, const std::string& what) {
     line.show(done, total, what);
-  });
-  QObject::connect(&fetch, &ModelFetch::finished, &fetch, [&](const Result<std::string>& path) {
-    line.end();
-    answer = path;
-    QCoreApplication::quit();
-  });
-  QMetaObject::invokeMethod(&fetch, &ModelFetch::start, Qt::QueuedConnection);
-  QCoreApplication::exec();
-  return answer;
+  };
+  Result<std::string> path = fetchModel(model, python, {show, interrupted});
+  line.end();
+  return path;
 }
 
 Ending getModel(NamedModel model, const CommandLine& line) {
-  model.path = KV_TRY(fetched(model, line.python.empty() ? "python3" : QString::fromStdString(line.python)));
+  model.path = KV_TRY(fetched(model, line.python.empty() ? std::string("python3") : line.python));
   model.fetched = true;
   if (!line.printsJson()) std::cout << model.path << "\n";
   return toJson(model);
@@ -89,7 +76,7 @@ Ending getModel(NamedModel model, const CommandLine& line) {
 Ending runModel(const CommandLine& line) {
   watchInterrupts();
   if (line.model == "list") return listModels(!line.printsJson());
-  NamedModel model = KV_TRY(namedModel(line.file, resources()));
+  NamedModel model = KV_TRY(namedModel(line.file, resourceRoot()));
   if (line.model == "get") return getModel(std::move(model), line);
   KV_TRY(removeModel(model));
   model.fetched = false;

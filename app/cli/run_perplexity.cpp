@@ -4,8 +4,8 @@
 #include <chrono>
 #include <cstdio>
 
-#include "app/base/resources.h"
 #include "app/cli/programs.h"
+#include "app/plain/resources.h"
 #include "core/experiment/perplexity.h"
 
 namespace kvlab {
@@ -45,8 +45,7 @@ void printFigures(const Perplexity& result) {
 
 Ending runPerplexity(const CommandLine& line) {
   watchInterrupts();
-  const PerplexityOrder order{line.manifest, resourceRoot().toStdString(), line.file, line.context, line.stride,
-                              line.rows};
+  const PerplexityOrder order{line.manifest, resourceRoot(), line.file, line.context, line.stride, line.rows};
   const Perplexity result = KV_TRY(perplexity(order, tellScored()));
   if (!line.printsJson()) printFigures(result);
   return toJson(result);

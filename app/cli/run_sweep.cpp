@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// kvlab sweep: progress on standard error, results in a folder. Exit codes: 0 = all cells done, 1 = some failed or
-// stopped, 2 = the folder has a sweep already, 3 = specification, prompts, model or backend refused.
-#include <QFileInfo>
+// kvlab sweep: progress on standard error, results in a folder. command_line.h has the exit codes.
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 
-#include "app/base/resources.h"
 #include "app/cli/programs.h"
-#include "app/engine/core_sweep.h"
-#include "app/jobs/sweep_job.h"
+#include "app/plain/core_sweep.h"
+#include "app/plain/resources.h"
+#include "core/experiment/sweep_estimate.h"
+#include "core/experiment/sweep_groups.h"
+#include "core/experiment/sweep_shards.h"
 
 namespace kvlab {
 
@@ -36,11 +37,45 @@ bool tell(const SweepProgress& progress) {
     line += " " + row->prompts + " seed " + std::to_string(row->seed);
     for (const auto& [name, label] : row->axes) line += " " + name + " " + label;
     line += row->error ? ": failed: " + row->error->text()
-                       : ": recall " + share(row->measure("recall")) + ", KL " + share(row->measure("kl_mean"));
+        : row->measure("score")
+        ? ": score " + share(row->measure("score")) + ", needles " + share(row->measure("needle_survival"))
+        : ": recall " + share(row->measure("recall")) + ", KL " + share(row->measure("kl_mean"));
   }
   if (progress.left > 0) line += " (" + duration(progress.left) + " left)";
   std::cerr << line << std::endl;
   return !interrupted();
+}
+
+/// What a sweep, a shard or a merge found.
+Ending ended(const std::string& name, const std::string& out, const SweepOutcome& outcome, bool whole) {
+  for (const SweepRow& row : outcome.rows)
+    if (row.error)
+      std::cout << "failed: cell " << row.index << " (" << row.series() << ", seed " << row.seed
+                << "): " << row.error->text() << "\n";
+  std::cout << outcome.rows.size() << " cells, " << outcome.found << " of them from before, " << outcome.failed
+            << " failed; results in " << out << (whole ? "" : " once all shards are merged") << "\n";
+  json value = sweepAnswer(name, out, outcome);
+  if (outcome.failed == 0 || !whole) return value;
+  const Error error("failed_cells",
+                    std::to_string(outcome.failed) + " of " + std::to_string(outcome.rows.size()) + " cells failed",
+                    "each says why in results.csv", "correct the specification and sweep into another --out");
+  return {std::move(value), Exit::Failed, error};
+}
+
+Ending mergeShards(const CommandLine& line) {
+  if (line.out.empty())
+    return Error("usage", "the shards were not merged", "--out is missing", "name the folder of the results");
+  const SweepOutcome outcome = KV_TRY(mergeSweeps(line.sweep.merge, line.out));
+  return ended(std::filesystem::path(line.out).stem().string(), line.out, outcome, true);
+}
+
+/// kvlab sweep --dry-run.
+Ending estimate(const CommandLine& line, SweepOptions& options) {
+  const SweepEstimate found = KV_TRY(estimateSweep(line.file, options));
+  std::cout << found.cells << " cells, " << found.tokens << " tokens, about " << duration(found.seconds)
+            << " on this machine (" << found.measured << " cells were measured on one story each)\n";
+  return json{
+      {"cells", found.cells}, {"tokens", found.tokens}, {"seconds", found.seconds}, {"measured", found.measured}};
 }
 
 }  // namespace
@@ -49,28 +84,24 @@ Ending runSweepCommand(const CommandLine& line) {
   if (!line.manifest.empty())
     return Error("usage", "the sweep was not started", "options of a session do not apply: " + line.manifest.dump(),
                  "write them into the specification's base");
+  if (!line.sweep.merge.empty()) return mergeShards(line);
+  if (!line.sweep.status.empty()) return printSweepStatus(line);
+  if (line.sweep.slurm) return submitSweep(line);
   SweepOptions options;
   options.out = line.out;
-  options.resources = resourceRoot().toStdString();
+  options.resources = resourceRoot();
   options.resume = line.resume;
   options.jobs = line.jobs;
   options.progress = tell;
   options.stopped = interrupted;
+  if (!line.sweep.shard.empty()) options.shard = KV_TRY(parseShard(line.sweep.shard));
   watchInterrupts();
-  const SweepOutcome outcome = KV_TRY(sweep(line.file, options));
-  for (const SweepRow& row : outcome.rows)
-    if (row.error)
-      std::cout << "failed: cell " << row.index << " (" << row.series() << ", seed " << row.seed
-                << "): " << row.error->text() << "\n";
-  std::cout << outcome.rows.size() << " cells, " << outcome.found << " of them from before, " << outcome.failed
-            << " failed; results in " << options.out << "\n";
-  json value =
-      sweepAnswer(QFileInfo(QString::fromStdString(line.file)).completeBaseName().toStdString(), options.out, outcome);
-  if (outcome.failed == 0) return value;
-  const Error error("failed_cells",
-                    std::to_string(outcome.failed) + " of " + std::to_string(outcome.rows.size()) + " cells failed",
-                    "each says why in results.csv", "correct the specification and sweep into another --out");
-  return {std::move(value), Exit::Failed, error};
+  if (line.sweep.dryRun) return estimate(line, options);
+  const Result<SweepOutcome> outcome = sweep(line.file, options);
+  if (!outcome && outcome.error().code == "cancelled" && queueStops())
+    return {json::object(), Exit::Again, outcome.error()};
+  if (!outcome) return outcome.error();
+  return ended(std::filesystem::path(line.file).stem().string(), options.out, *outcome, options.shard.count == 1);
 }
 
 }  // namespace kvlab

@@ -143,15 +143,22 @@ inline QString wentOn(const LiveContext& context) {
       .arg(context.snapshot()->tick.value());
 }
 
-/// Runs ticks. A tick that fails ends a run without a refusal, and is shown like one.
+/// Runs ticks. A tick that fails ends a run without a refusal, and is shown like one. A run that was paused goes on.
 inline void runTicks(LiveContext& context, const nlohmann::json& most) {
-  context.submit("run", {{"maxTicks", most}, {"reports", 1}},
-                 [&context, note = wentOn(context)](const Result<nlohmann::json>& reply) {
-                   if (!reply) return emit context.failed(reply.error());
-                   const auto error = failedTick(member(*reply, "ticks"));
-                   if (error && error->code != "cancelled") emit context.failed(*error);
-                   if (!note.isEmpty()) emit context.noted(note);
-                 });
+  const auto goOn = [&context, most](const nlohmann::json& reply) {
+    const qint64 left = jsonOr(most, qint64{0}) - memberOr(reply, "count", qint64{0});
+    if (!context.takePause() || memberOr(reply, "stoppedBy", std::string()) != "cancelled" || left <= 0) return;
+    // Behind what it was paused for, which may not have been answered yet.
+    QMetaObject::invokeMethod(
+        &context, [&context, left] { runTicks(context, left); }, Qt::QueuedConnection);
+  };
+  context.submitThen("run", {{"maxTicks", most}, {"reports", 1}}, goOn,
+                     [&context, note = wentOn(context)](const Result<nlohmann::json>& reply) {
+                       if (!reply) return emit context.failed(reply.error());
+                       const auto error = failedTick(member(*reply, "ticks"));
+                       if (error && error->code != "cancelled") emit context.failed(*error);
+                       if (!note.isEmpty()) emit context.noted(note);
+                     });
 }
 
 }  // namespace kvlab

@@ -2,6 +2,7 @@
 // Commands that open lanes next to the shown session, and close them.
 #include "app/commands/command_registry.h"
 #include "app/commands/command_rules.h"
+#include "app/plain/script_lines.h"
 #include "core/api/lanes_view.h"
 #include "core/api/read_json.h"
 
@@ -17,7 +18,8 @@ Status open(CommandHost& host, const Json& args) {
     Json request{{"lanes", member(args, "changes")}};
     for (const char* key : {"together", "needles"})
       if (args.contains(key)) request[key] = member(args, key);
-    emit host.context().scripted(QString("view.command(\"lanes_open\", %1)").arg(scriptText(args)));
+    emit host.context().scripted(
+        QString("view.command(\"lanes_open\", %1)").arg(QString::fromStdString(scriptText(args))));
     host.context().submit("lanesOpen", request);
   }
   return host.views().showView(QStringLiteral("lanes"));
@@ -30,7 +32,8 @@ Status addLane(CommandHost& host, const Json& args) {
   const Json options = KV_TRY(host.views().options(QStringLiteral("lanes")));
   Json list = member(options, "changes").is_array() ? member(options, "changes") : Json::array();
   list.push_back(member(args, "changes"));
-  emit host.context().scripted(QString("view.set(\"lanes\", {\"changes\":%1})").arg(scriptText(list)));
+  emit host.context().scripted(
+      QString("view.set(\"lanes\", {\"changes\":%1})").arg(QString::fromStdString(scriptText(list))));
   return host.views().setOptions(QStringLiteral("lanes"), {{"changes", list}});
 }
 
@@ -40,7 +43,8 @@ Status close(CommandHost& host, const Json& args) {
   if (!isPlace(lane, lanes))
     return badArgument("the lanes were not closed", "there is no lane " + member(args, "lane").dump(),
                        "name one from 0 to " + std::to_string(lanes - 1), "lane", member(args, "lane"));
-  emit host.context().scripted(QString("view.command(\"lanes_close\", %1)").arg(scriptText(args)));
+  emit host.context().scripted(
+      QString("view.command(\"lanes_close\", %1)").arg(QString::fromStdString(scriptText(args))));
   host.context().submit("lanesClose", {{"lane", static_cast<int>(lane)}});
   return ok();
 }

@@ -4,6 +4,7 @@
 
 #include "app/commands/command_registry.h"
 #include "app/commands/command_rules.h"
+#include "app/plain/script_lines.h"
 #include "core/api/read_json.h"
 #include "widgets/base/alignment_lamp.h"
 #include "widgets/base/format.h"
@@ -46,6 +47,28 @@ Status run(CommandHost& host, const Json& args) {
   return ok();
 }
 
+/// A verb that says what stops or watches a run: a run in front takes it between two ticks, and goes on.
+auto betweenTicks(const char* verb) {
+  return [verb](CommandHost& host, const Json& args) {
+    host.context().pauseRun();
+    return runVerb(host, verb, args);
+  };
+}
+
+/// In a colour of drift the zero is seen: the drift is measured behind the rebuild.
+Status rebuild(CommandHost& host, const Json&) {
+  LiveContext& context = host.context();
+  say(context, "rebuild");
+  context.submitThen("rebuild", Json::object(), [&context](const Json& reply) {
+    const Quantity shown = context.quantity();
+    const bool seen = shown == Quantity::DriftK || shown == Quantity::DriftV;
+    if (!seen || memberOr(reply, "cancelled", false)) return;
+    say(context, "drift");
+    context.submit("drift", Json::object());
+  });
+  return ok();
+}
+
 /// Shows the tick of the command that made a row stale, and the row where that began.
 Status why(CommandHost& host, const Json& args) {
   LiveContext& context = host.context();
@@ -70,8 +93,8 @@ Status why(CommandHost& host, const Json& args) {
 /// Selects the rows for which a condition holds.
 Status selectWhere(CommandHost& host, const Json& args) {
   LiveContext& context = host.context();
-  emit context.scripted(
-      QString("view.command(\"select_where\", {condition: %1})").arg(scriptText(member(args, "condition"))));
+  emit context.scripted(QString("view.command(\"select_where\", {condition: %1})")
+                            .arg(QString::fromStdString(scriptText(member(args, "condition")))));
   Json asked = tableArgs("ledger", {{"live", true}}, {"id"});
   asked["where"] = member(args, "condition");
   context.submitThen("table", asked, [&context](const Json& reply) {
@@ -89,7 +112,7 @@ Status selectWhere(CommandHost& host, const Json& args) {
 /// The view Events hears the reply.
 Status ticksWhere(CommandHost& host, const Json& args) {
   LiveContext& context = host.context();
-  emit context.scripted(QString("s.ticksWhere(%1)").arg(scriptText(member(args, "condition"))));
+  emit context.scripted(QString("s.ticksWhere(%1)").arg(QString::fromStdString(scriptText(member(args, "condition")))));
   Json asked = tableArgs("ticks", Json::object(), {"tick"});
   asked["where"] = member(args, "condition");
   context.submit("table", asked);
@@ -290,8 +313,9 @@ Status setBreaks(CommandHost& host, const Json& args) {
   if (!std::all_of(conditions.begin(), conditions.end(), [](const Json& one) { return one.is_string(); }))
     return badArgument("the breakpoints stay as they are", "a condition is not a string",
                        "give strings: [\"kl > 0.05\"]", "conditions", conditions);
-  if (conditions.empty()) return runVerb(host, "clearBreaks");
   LiveContext& context = host.context();
+  context.pauseRun();
+  if (conditions.empty()) return runVerb(host, "clearBreaks");
   const auto failed = [&context](const Result<Json>& reply) {
     if (!reply) emit context.failed(reply.error());
   };
@@ -380,9 +404,8 @@ void addRunCommands(std::vector<Command>& list) {
       {.keys = {"Shift+F5", "Esc"},
        .icon = "stop",
        .args = {{"job", "number", "a job's number in the view Jobs; the one in front when missing"}}});
-  add(list, {"rebuild", "Rebuild", "Run", "Compute every row again from the tokens; the drift goes to zero."},
-      theVerb("rebuild"), needsFree,
-      {.keys = {"Ctrl+B"}, .icon = "rebuild", .startsGroup = true, .view = shownIn("map")});
+  add(list, {"rebuild", "Rebuild", "Run", "Compute every row again from the tokens; the drift goes to zero."}, rebuild,
+      needsFree, {.keys = {"Ctrl+B"}, .icon = "rebuild", .startsGroup = true, .view = shownIn("map")});
   add(list, {"drift", "Measure Drift", "Run", "Compare every live row with a rebuild without touching it."},
       theVerb("drift"), needsIdle, {.keys = {"Ctrl+D"}, .icon = "drift", .view = shownIn("model")});
   add(list,
@@ -424,14 +447,14 @@ void addRunCommands(std::vector<Command>& list) {
       {.keys = {"Ctrl+I"}, .icon = "check"});
   add(list, {"go_to_finding", "Go to Finding", "Run", "Focus the row and layer of the next known finding."},
       goToFinding, needsFinding, {.keys = {"Ctrl+Shift+J"}});
-  add(list, {"break_add", "Add Breakpoint", "", "Stop every run when a condition becomes true."}, theVerb("break"),
+  add(list, {"break_add", "Add Breakpoint", "", "Stop every run when a condition becomes true."}, betweenTicks("break"),
       needsSession,
       {.args = {{"condition", "string", "as s.break takes it: kl > 0.05, invariant, changed(rows(layer==3))", true},
                 {"ignore", "number", "so many times it does not stop yet"},
                 {"once", "boolean", "forget it when it has stopped a run"},
                 {"log", "boolean", "write a line to the log instead of stopping"}}});
   add(list, {"break_change", "Change Breakpoint", "", "Ask a breakpoint or not, log instead of stopping, stop once."},
-      theVerb("changeBreak"), needsSession,
+      betweenTicks("changeBreak"), needsSession,
       {.args = {{"id", "number", "a number of s.breaks()", true},
                 {"enabled", "boolean", "false: it is not asked"},
                 {"ignore", "number", "so many times it does not stop yet"},
@@ -439,13 +462,13 @@ void addRunCommands(std::vector<Command>& list) {
                 {"log", "boolean", "write a line to the log instead of stopping"}}});
   add(list, {"break_set", "Set Breakpoints", "", "Stop runs on these conditions and on no others."}, setBreaks,
       needsSession, {.args = {{"conditions", "array", "the conditions", true}}});
-  add(list, {"watch_add", "Add Watch", "", "Show the value of an expression with every tick."}, theVerb("watch"),
+  add(list, {"watch_add", "Add Watch", "", "Show the value of an expression with every tick."}, betweenTicks("watch"),
       needsSession,
       {.args = {{"expression", "string", "as s.value takes it: kl, rows(layer==3), brightness(ledger==12)", true}}});
-  add(list, {"watch_remove", "Remove Watches", "", "Forget every watch, or one."}, theVerb("clearWatches"),
+  add(list, {"watch_remove", "Remove Watches", "", "Forget every watch, or one."}, betweenTicks("clearWatches"),
       needsSession, {.args = {{"id", "number", "a number of s.watches(); all when missing"}}, .bare = needsWatches});
   add(list, {"break_clear", "Clear Breakpoints", "", "Forget every condition that stops a run, or one."},
-      theVerb("clearBreaks"), needsSession,
+      betweenTicks("clearBreaks"), needsSession,
       {.args = {{"id", "number", "a number of s.breaks(); all when missing"}}, .bare = needsBreakpoints});
 }
 

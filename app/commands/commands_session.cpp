@@ -4,14 +4,14 @@
 #include <QFileInfo>
 #include <QGuiApplication>
 
-#include "app/base/read_file.h"
-#include "app/base/resources.h"
 #include "app/base/session_request.h"
-#include "app/base/session_script.h"
 #include "app/commands/command_registry.h"
 #include "app/commands/command_rules.h"
-#include "app/engine/core_sweep.h"
 #include "app/forms/living_settings.h"
+#include "app/plain/core_sweep.h"
+#include "app/plain/read_file.h"
+#include "app/plain/resources.h"
+#include "app/plain/script_lines.h"
 #include "core/api/read_json.h"
 #include "widgets/base/save_file.h"
 #include "widgets/base/sweep_source.h"
@@ -26,7 +26,7 @@ void openNow(CommandHost& host, const Json& request) {
   host.openSession(request, [&host](const Result<SessionPtr>& opened) {
     if (!opened && opened.error().code != "cancelled") emit host.context().failed(opened.error());
   });
-  emit host.context().scripted(openingLine(request));
+  emit host.context().scripted(QString::fromStdString(openingLine(request)));
 }
 
 Status openAsking(CommandHost& host, const Json& request) {
@@ -90,7 +90,8 @@ Status beginSweep(CommandHost& host, const Json& spec, const Json& out) {
   Json request{{"spec", spec}, {"resume", true}};
   Json options{{"resume", true}};
   if (!out.is_null()) request["out"] = options["out"] = out;
-  emit host.context().scripted("lab.sweep(" + scriptText(spec) + ", " + scriptText(options) + ")");
+  emit host.context().scripted(
+      QString::fromStdString("lab.sweep(" + scriptText(spec) + ", " + scriptText(options) + ")"));
   host.sweeps().start(request, [&host](const Result<Json>& reply) {
     if (!reply && reply.error().code != "cancelled") emit host.context().failed(reply.error());
   });
@@ -101,9 +102,9 @@ Status runSweep(CommandHost& host, const Json& args) {
   const Json out = member(args, "out");
   if (args.contains("spec")) return beginSweep(host, member(args, "spec"), out);
   PathQuestion specification{"Run Sweep", "Specifications (*.json)"};
-  specification.folder = resourceRoot() + "/sweeps";
+  specification.folder = QString::fromStdString(resourceRoot() + "/sweeps");
   return withPath(host, args, specification, [out](CommandHost& window, const QString& path) {
-    return beginSweep(window, resourcePath(path).toStdString(), out);
+    return beginSweep(window, resourcePath(path.toStdString()), out);
   });
 }
 
@@ -117,8 +118,8 @@ Status openSweepCell(CommandHost& host, const Json& args) {
   if (!shown) return Error("blocked", "the cell was not opened", "no sweep is shown", "open one with Open Sweep");
   const QFileInfo place(QString::fromStdString(shown->place));
   const QString folder = place.isDir() ? place.filePath() : place.path();
-  Json request = KV_TRY(
-      sweepCellRequest(folder.toStdString(), memberOr(args, "cell", std::int64_t{-1}), resourceRoot().toStdString()));
+  Json request =
+      KV_TRY(sweepCellRequest(folder.toStdString(), memberOr(args, "cell", std::int64_t{-1}), resourceRoot()));
   request["manifest"] = shortManifest(request["manifest"]);
   return openAsking(host, request);
 }
@@ -191,8 +192,6 @@ void addSessionCommands(std::vector<Command>& list) {
   add(list, {"new_wlod_session", "New wLOD Session…", "File", "Begin the form of a new session with wLOD on."},
       newWlodSession);
   addFiles(list);
-  add(list, {"quit", "Quit", "File", "Leave the program."},
-      [](CommandHost& host, const Json&) { return host.quit(), ok(); }, {}, {.keys = {"Ctrl+Q"}, .startsGroup = true});
 }
 
 }  // namespace kvlab

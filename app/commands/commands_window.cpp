@@ -181,6 +181,8 @@ void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& 
       opens(WindowPanel::Check));
   add(list, {"about", "About kvlab", "Help", "Version, licences, numerics."}, opens(WindowPanel::About), {},
       {.startsGroup = true});
+  add(list, {"quit", "Quit", "File", "Leave the program."},
+      [](CommandHost& host, const Json&) { return host.quit(), ok(); }, {}, {.keys = {"Ctrl+Q"}, .startsGroup = true});
 }
 
 }  // namespace kvlab

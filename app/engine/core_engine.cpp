@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include "app/engine/core_replay.h"
+#include "app/plain/core_replay.h"
 #include "core/api/log.h"
 #include "core/api/manifest_values.h"
 #include "core/api/read_json.h"

@@ -91,6 +91,7 @@ void LiveContext::submit(const std::string& verb, const nlohmann::json& args, Re
 void LiveContext::submitThen(const std::string& verb, const nlohmann::json& args, Then then, Reply unasked) {
   const auto ticket = std::make_shared<EngineThread::Ticket>();
   const int job = m_session ? beginJob(verb, ticket) : 0;
+  if (verb == "run") m_run = job, m_paused = false;
   const auto answered = [this, verb, args, answer = answer(std::move(unasked)), call = m_running.call, job,
                          then = std::move(then)](const Result<nlohmann::json>& result) {
     if (result) sayTicks(verb, args, *result);
@@ -127,8 +128,18 @@ Status LiveContext::within(const Call& call, const std::function<Status()>& run)
   return run();
 }
 
+void LiveContext::pauseRun() {
+  const Job* run = m_jobs.find(m_run);
+  if (!run || run->state != JobState::Running) return;
+  m_paused = true;
+  m_jobs.cancel(m_run);
+}
+
+bool LiveContext::takePause() { return std::exchange(m_paused, false); }
+
 /// The session may work without a job: scripts outside the window drive it.
 void LiveContext::cancel() {
+  m_paused = false;
   const Job* front = m_jobs.front();
   if (busy() && (!front || front->rank == JobRank::Beside)) m_session->cancel();
   else if (front) m_jobs.cancel(front->number);
@@ -244,15 +255,30 @@ void LiveContext::catchUp() {
   showSnapshot(m_session ? m_session->snapshot() : nullptr);
 }
 
-/// Shows a snapshot and finds the position of the focused ledger row in it.
+/// The row in place of the focused one: that which replaced it, or, where an undo took this one away, the one that it
+/// had replaced. The row itself, if there is none.
+LedgerId LiveContext::heirOf(const Snapshot& before, const Snapshot& now) const {
+  const LedgerId row = focus().ledger;
+  const auto inContext = [&now](LedgerId one) { return std::ranges::find(now.context, one) != now.context.end(); };
+  if (focus().position.value() < 0 || row.value() < 0 || inContext(row)) return row;
+  const bool gone = !now.ledger.contains(row) && before.ledger.contains(row);
+  const bool replaced = now.ledger.contains(row) && now.ledger[row].state == RowState::Replaced;
+  const auto kin = gone ? before.ledger[row].parents : replaced ? now.ledger[row].children : std::vector<LedgerId>();
+  const auto heir = std::ranges::find_if(kin, inContext);
+  return heir == kin.end() ? row : *heir;
+}
+
+/// Shows a snapshot and finds the position of the focused ledger row in it. The focus goes with a word to the one that
+/// replaces it.
 void LiveContext::showSnapshot(SnapshotPtr snapshot) {
   if (snapshot == m_shown) return;
-  m_shown = std::move(snapshot);
+  const SnapshotPtr before = std::exchange(m_shown, std::move(snapshot));
   m_programBytes = kvlab::programBytes();
   emit snapshotChanged();
   if (!m_shown) return;
   Focus next = focus();
   next.tick = m_shown->tick;
+  if (before && m_shown && !m_lookingBack) next.ledger = heirOf(*before, *m_shown);
   if (next.ledger.value() >= 0) {
     const auto found = std::find(m_shown->context.begin(), m_shown->context.end(), next.ledger);
     next.position = found == m_shown->context.end()

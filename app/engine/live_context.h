@@ -51,6 +51,11 @@ class LiveContext : public InspectorContext {
   Reply answer(Reply unasked = {});
   /// Cancels the job in front: work of the shown session before work beside it.
   void cancel();
+  /// Ends a run that goes on at its next safe point, so that the command behind it need not wait. Who runs ticks asks
+  /// takePause() at the run's end, and runs those that are left.
+  void pauseRun();
+  /// True once after pauseRun(), unless somebody has cancelled since.
+  bool takePause();
   JobList& jobs() const { return m_jobs; }
   /// True if there is something that cancel() would stop.
   bool working() const { return busy() || m_jobs.front(); }
@@ -102,6 +107,7 @@ class LiveContext : public InspectorContext {
   void endJob(int number, const CommandReply& command);
   void showPast(Tick tick);
   void showSnapshot(SnapshotPtr snapshot);
+  LedgerId heirOf(const Snapshot& before, const Snapshot& now) const;
   /// Says the line of a command that made ticks, with as many as it made: a run that was stopped stops there again.
   void sayTicks(const std::string& verb, const nlohmann::json& args, const nlohmann::json& reply);
 
@@ -112,6 +118,8 @@ class LiveContext : public InspectorContext {
   QTimer m_pace;              // until the next snapshot may be shown
   QElapsedTimer m_since;      // since the last snapshot was shown
   int m_rest = 1;
+  int m_run = 0;          // number of the last run's job
+  bool m_paused = false;  // it ends to go on
   bool m_behind = false;
   bool m_lookingBack = false;      // showTick() chose an older tick
   std::optional<Tick> m_arriving;  // tick whose snapshot the engine was asked for

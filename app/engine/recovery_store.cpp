@@ -6,7 +6,7 @@
 #include <QFile>
 #include <QFileInfo>
 
-#include "app/base/read_file.h"
+#include "app/plain/read_file.h"
 #include "core/api/part_file.h"
 #include "core/api/read_json.h"
 
@@ -89,8 +89,8 @@ std::optional<LeftSession> RecoveryStore::read(const QString& name) const {
   out.when = QFileInfo(file(name, "kvcap")).lastModified();
   out.lock = lockOf(file(name, "lock"));
   if (!out.lock->tryLock()) return std::nullopt;
-  if (const Result<QByteArray> text = readBounded(file(name, "json"), {}))
-    out.about = json::parse(text->toStdString(), nullptr, false);
+  if (const Result<std::string> text = readBounded(file(name, "json").toStdString(), {}))
+    out.about = json::parse(*text, nullptr, false);
   if (!out.about.is_object()) out.about = json::object();
   if (Result<RecoveryFacts> facts = recoveryFacts(file(name, "kvcap").toStdString())) out.facts = facts.take();
   return out;

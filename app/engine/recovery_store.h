@@ -11,7 +11,7 @@
 #include <memory>
 #include <optional>
 
-#include "app/engine/core_replay.h"
+#include "app/plain/core_replay.h"
 
 namespace kvlab {
 

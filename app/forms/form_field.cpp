@@ -9,6 +9,7 @@
 #include <QMenu>
 #include <QToolButton>
 #include <algorithm>
+#include <utility>
 
 #include "app/base/ask_path.h"
 #include "app/base/icons.h"
@@ -31,6 +32,10 @@ bool isSwitch(const std::string& type) { return type == "object"; }
 struct PathKey {
   const char *key, *filter;
 };
+constexpr std::pair<const char*, const char*> kWords[] = {
+    {"dtype", "Data type"}, {"k", "Keys (K)"},     {"v", "Values (V)"}, {"kv", "Storage types"},
+    {"w", "Near (w)"},      {"w2", "Middle (w2)"}, {"by", "Score"},     {"wlod", "wLOD"}};
+
 constexpr PathKey kPaths[] = {{"model", "Models (*.gguf)"},
                               {"policy.record", "Records (*)"},
                               {"policy.gates", "Gates (*.safetensors)"},
@@ -55,6 +60,15 @@ QToolButton* smallButton(const QString& text, const QString& name, QWidget* pare
 
 }  // namespace
 
+QString wordsOfKey(const QString& key) {
+  const QString last = key.section('.', -1);
+  for (const auto& [name, words] : kWords)
+    if (last == name) return words;
+  QString words = QString(last).replace('_', ' ');
+  if (!words.isEmpty()) words[0] = words[0].toUpper();
+  return words;
+}
+
 json valueOf(const QString& text, const std::string& type) {
   if (text.trimmed().isEmpty()) return {};
   if (isSwitch(type)) return text == kOn ? json::object() : json(text.toStdString());
@@ -70,7 +84,7 @@ FormField::FormField(const ManifestKey& key, const QStringList& choices, bool op
       m_key(QString::fromStdString(key.key)),
       m_meaning(QString::fromStdString(key.meaning)),
       m_type(key.type),
-      m_label(new QLabel(m_key.contains('.') ? m_key.section('.', 1) : m_key, parent)),
+      m_label(new QLabel(wordsOfKey(m_key), parent)),
       m_reset(smallButton({}, tr("%1: back to the default").arg(m_key), this)) {
   m_otherwise = key.otherwise.is_null() || key.otherwise == "" ? tr("default") : manifestText(key.otherwise);
   if (isSwitch(m_type)) m_otherwise = tr("off");
@@ -219,7 +233,7 @@ void FormField::refreshTip() {
 }
 
 bool FormField::matches(const QStringList& words) const {
-  const QString all = (m_key + ' ' + m_meaning).toLower();
+  const QString all = (m_key + ' ' + wordsOfKey(m_key) + ' ' + m_meaning).toLower();
   return std::all_of(words.begin(), words.end(), [&](const QString& word) { return all.contains(word); });
 }
 

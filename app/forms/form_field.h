@@ -15,6 +15,8 @@ namespace kvlab {
 
 struct ManifestKey;
 
+/// The label of a key, by its last part: "key_phase" is "Key phase", "wlod.start_gists" is "Start gists".
+QString wordsOfKey(const QString& key);
 /// The manifest value that a text stands for; a text that does not fit stays a text, and the manifest's check names it.
 nlohmann::json valueOf(const QString& text, const std::string& type);
 

@@ -12,6 +12,7 @@
 #include "app/forms/session_form.h"
 #include "core/api/manifest.h"
 #include "core/api/manifest_values.h"
+#include "core/api/policy_spec.h"
 #include "core/api/read_json.h"
 #include "widgets/base/format.h"
 #include "widgets/base/theme.h"
@@ -89,9 +90,15 @@ void ManifestEditor::setBase(const json& base) {
 
 void ManifestEditor::setCaption(const QString& caption) { m_caption->setText(caption); }
 
+/// An error that names the policy is about one of its keys, where that is known: the form has a control for it.
 void ManifestEditor::say(const Error& error) {
   sayWrong(QString::fromStdString(error.text()));
-  m_form->mark(QString::fromStdString(error.field));
+  QString key = QString::fromStdString(error.field);
+  if (key == QLatin1String("policy"))
+    if (const auto policy = PolicySpec::fromJson(member(manifest(), "policy"));
+        !policy && m_form->control("policy." + QString::fromStdString(policy.error().field)))
+      key += '.' + QString::fromStdString(policy.error().field);
+  m_form->mark(key);
 }
 
 void ManifestEditor::sayWrong(const QString& text) {

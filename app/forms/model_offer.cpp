@@ -7,8 +7,8 @@
 #include <QPushButton>
 #include <algorithm>
 
-#include "app/base/resources.h"
 #include "app/jobs/model_fetch.h"
+#include "app/plain/resources.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/theme.h"
 
@@ -67,7 +67,7 @@ const Job* ModelOffer::job() const { return fetchJob(m_jobs, m_name); }
 bool ModelOffer::fetching() const { return job() && job()->runs(); }
 
 void ModelOffer::refresh() {
-  auto models = namedModels(resourceRoot().toStdString());
+  auto models = namedModels(resourceRoot());
   if (models) m_models = models.take();
   else m_problem = QString::fromStdString(models.error().text());
   const NamedModel* model = chosen();

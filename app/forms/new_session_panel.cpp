@@ -11,11 +11,11 @@
 
 #include "app/base/ask_path.h"
 #include "app/base/manifest_path.h"
-#include "app/base/read_file.h"
 #include "app/base/session_request.h"
 #include "app/forms/manifest_editor.h"
 #include "app/forms/session_presets.h"
 #include "app/forms/start_field.h"
+#include "app/plain/read_file.h"
 #include "core/api/manifest_values.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/save_file.h"

@@ -127,7 +127,7 @@ SessionForm::Group& SessionForm::groupOf(const QString& name, QWidget* content, 
   group->box->setObjectName(title);
   auto* inside = new QVBoxLayout(group->box);
   inside->setContentsMargins(0, 0, 0, Theme::kMedium);
-  auto* heading = new QLabel(title, group->box);
+  auto* heading = new QLabel(wordsOfKey(title), group->box);
   heading->setObjectName("formHeading");
   inside->addWidget(heading);
   group->form = new QFormLayout;

@@ -19,12 +19,14 @@
 
 #include "app/base/ask_path.h"
 #include "app/base/manifest_path.h"
-#include "app/base/read_file.h"
-#include "app/base/resources.h"
 #include "app/forms/session_form.h"
 #include "app/forms/sweep_axes.h"
+#include "app/plain/read_file.h"
+#include "app/plain/resources.h"
 #include "core/api/guarded.h"
 #include "core/api/read_json.h"
+#include "core/api/sweep_table.h"
+#include "core/lists/lists.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/save_file.h"
@@ -38,12 +40,15 @@ namespace {
 
 constexpr int kWait = 200;  // ms after the last change
 constexpr const char* kSpecs = "Specifications (*.json)";
-constexpr const char* kGroups[] = {"recall", "kl", "attention", "needles", "bytes"};
+constexpr const char* kTask = "task:";
+constexpr int kTaskLength = 1024;  // tokens, where the specification says none
 
 QStringList promptSets() {
   QStringList out;
-  for (const QString& file : QDir(resourceRoot() + "/prompts").entryList({"*.json"}, QDir::Files))
+  for (const QString& file :
+       QDir(QString::fromStdString(resourceRoot() + "/prompts")).entryList({"*.json"}, QDir::Files))
     out << "resource:prompts/" + file;
+  for (const json& task : listTasks()) out << kTask + QString::fromStdString(task["id"].get<std::string>());
   return out;
 }
 
@@ -159,7 +164,9 @@ void SweepPanel::addPrompts(QFormLayout& form) {
   m_prompts->addItems(promptSets());
   m_prompts->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   m_prompts->setAccessibleName(tr("Prompt set"));
-  m_prompts->setToolTip(tr("Stories and questions: a file, or resource: and a file that comes with the program"));
+  m_prompts->setToolTip(
+      tr("Stories and questions: a file, resource: and a file that comes with the program, or task: and "
+         "a task that is written for the model"));
   m_ask = new QComboBox(this);
   m_ask->setObjectName("ask");
   m_ask->addItems({"after", "inside"});
@@ -175,7 +182,8 @@ void SweepPanel::addPrompts(QFormLayout& form) {
 
 void SweepPanel::addMeasures(QFormLayout& form) {
   auto* row = new QHBoxLayout;
-  for (const char* group : kGroups) {
+  for (const std::string& name : sweepGroups()) {
+    const QString group = QString::fromStdString(name);
     auto* box = new QCheckBox(group, this);
     box->setToolTip(tr("Measure %1 of every cell").arg(group));
     box->setAccessibleName(tr("Measure %1").arg(group));
@@ -222,11 +230,18 @@ json SweepPanel::prompts(json all) const {
   if (!all.is_array() || all.empty() || !all[0].is_object()) all = json::array({json::object()});
   json& first = all[0];
   const QString file = m_prompts->currentText();
+  first["ask"] = m_ask->currentText().toStdString();
+  if (file.startsWith(kTask) || (file.isEmpty() && first.contains("task"))) {
+    for (const char* key : {"set", "file", "stories", "questions"}) first.erase(key);
+    if (!file.isEmpty() && !first.contains("task")) first.erase("name");
+    if (!file.isEmpty()) first["task"] = file.mid(QLatin1String(kTask).size()).toStdString();
+    if (!first.contains("length")) first["length"] = kTaskLength;
+    return all;
+  }
   if (!first.contains("set") || !file.isEmpty()) {
-    first.erase("set");
+    for (const char* key : {"set", "task", "length", "depth", "samples"}) first.erase(key);
     first.update({{"file", file.toStdString()}, {"name", file.section('/', -1).section('.', 0, 0).toStdString()}});
   }
-  first["ask"] = m_ask->currentText().toStdString();
   for (const auto& [key, line] : {std::pair{"stories", m_stories}, {"questions", m_questions}})
     put(first, key, line->text().isEmpty() ? json() : valuesOf(line->text())[0]);
   return all;
@@ -258,7 +273,7 @@ void SweepPanel::take() {
   put(now, "name", m_name->text().toStdString());
   put(now, "axes", m_axes->axes());
   put(now, "seeds", valuesOf(m_seeds->text()));
-  put(now, "measure", measures.size() == std::size(kGroups) ? json() : measures);
+  put(now, "measure", measures.size() == m_measures.size() ? json() : measures);
   put(now, "expressions", expressions(member(now, "expressions")));
   now["prompts"] = prompts(member(now, "prompts"));
   setSpec(now);
@@ -284,7 +299,8 @@ void SweepPanel::fill(const json& spec) {
   if (valuesOf(m_seeds->text()) != (seeds.is_null() ? json::array() : seeds)) m_seeds->setText(valuesText(seeds));
   m_axes->show(member(spec, "axes"));
   const json& first = element(member(spec, "prompts"), 0);
-  m_prompts->setEditText(manifestText(member(first, "file")));
+  const json& task = member(first, "task");
+  m_prompts->setEditText(task.is_string() ? kTask + manifestText(task) : manifestText(member(first, "file")));
   m_ask->setCurrentText(member(first, "ask").is_null() ? "after" : manifestText(member(first, "ask")));
   show(m_stories, manifestText(member(first, "stories")));
   show(m_questions, manifestText(member(first, "questions")));
@@ -326,7 +342,8 @@ void SweepPanel::say(const Result<std::int64_t>& cells) {
 }
 
 void SweepPanel::openFile() {
-  askForPath(this, {tr("Open Specification"), kSpecs, false, {}, "path", resourceRoot() + "/sweeps"},
+  askForPath(this,
+             {tr("Open Specification"), kSpecs, false, {}, "path", QString::fromStdString(resourceRoot() + "/sweeps")},
              [this](const QString& path) {
                const auto read = readManifest(path.toStdString());
                if (read) setSpec(*read);

@@ -28,8 +28,9 @@ QToolButton* offerButton(const QString& text, const QString& name, const QString
 
 int TourPlace::left() const { return m_kept ? QSettings().value(kPlace).toInt() : 0; }
 
-void TourPlace::begin(int first) {
+void TourPlace::begin(int first, int captions) {
   m_running = true;
+  m_captions = captions;
   m_first = first;
   m_shown = 0;
 }

@@ -14,8 +14,9 @@ class TourPlace {
 
   /// The caption where the tour was left, from 1; 0 = it was not begun, or read to its end.
   int left() const;
-  /// The tour begins; captions before `first` are passed.
-  void begin(int first);
+  /// The tour begins; captions before `first` are passed. captions: all that it has.
+  void begin(int first, int captions);
+  int captions() const { return m_captions; }
   /// Another caption has come; true if it is to be passed. Captions of other scripts never are.
   bool passes();
   /// The caption that is shown, from 1; 0 outside of a tour.
@@ -32,7 +33,7 @@ class TourPlace {
 
   bool m_kept;
   bool m_running = false;
-  int m_shown = 0, m_first = 1, m_again = 0;
+  int m_shown = 0, m_first = 1, m_again = 0, m_captions = 0;
 };
 
 /// Offers the tour to somebody new, until it is closed for good. It takes room from nothing, so that nothing moves when

@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "app/base/outcome.h"
-#include "app/base/read_file.h"
-#include "app/base/resources.h"
-#include "app/engine/core_sweep.h"
+#include "app/plain/core_sweep.h"
+#include "app/plain/read_file.h"
+#include "app/plain/resources.h"
 #include "core/api/guarded.h"
 #include "core/api/read_json.h"
 #include "widgets/base/format.h"
@@ -30,31 +30,7 @@ std::string nameOf(const json& spec) {
   return memberOr(spec, "name", std::string("sweep"));
 }
 
-json pointJson(const SweepPoint& p) {
-  json out{{"prompts", p.prompts}, {"ask", p.ask},         {"series", p.series}, {"cells", p.cells},
-           {"failed", p.failed},   {"stories", p.stories}, {"asked", p.asked},   {"right", p.right}};
-  if (p.budget) out["budget"] = {{p.budget->ratio ? "ratio" : "tokens", p.budget->value}};
-  if (p.asked) out.update({{"recall", p.recall}, {"low", p.low}, {"high", p.high}});
-  for (const auto& [name, value] :
-       {std::pair{"kl", p.kl}, {"klAnswer", p.klAnswer}, {"bytes", p.bytes}, {"share", p.share}})
-    if (value) out[name] = *value;
-  return out;
-}
-
 }  // namespace
-
-json sweepAnswer(const std::string& name, const std::string& out, const SweepOutcome& outcome) {
-  json reply{{"name", name},
-             {"out", out},
-             {"cells", outcome.rows.size()},
-             {"found", outcome.found},
-             {"failed", outcome.failed},
-             {"points", json::array()},
-             {"rows", json::array()}};
-  for (const SweepPoint& point : sweepPoints(outcome.rows)) reply["points"].push_back(pointJson(point));
-  for (const SweepRow& row : outcome.rows) reply["rows"].push_back(json::parse(sweepLine(row)));
-  return reply;
-}
 
 SweepJob::SweepJob(LiveContext& context) : m_context(context) {}
 
@@ -80,7 +56,7 @@ void SweepJob::start(const json& request, Reply reply) {
   if (m_thread.joinable()) m_thread.join();
   SweepOptions options;
   options.out = jsonOr(out, std::string());
-  options.resources = resourceRoot().toStdString();
+  options.resources = resourceRoot();
   options.jobs = threads;
   options.resume = jsonOr(resume, false);
   options.progress = [this](const SweepProgress& progress) { return took(progress); };
@@ -168,8 +144,8 @@ Status SweepJob::open(const QString& path) {
   QString file = path;
   if (const QDir folder(path); folder.exists())
     file = folder.filePath(folder.exists("results.jsonl") ? "results.jsonl" : "journal.jsonl");
-  const QByteArray text = KV_TRY(readBounded(file, "results " + path.toStdString() + " were not read"));
-  std::vector<SweepRow> rows = KV_TRY(sweepRows({text.constData(), at(text.size())}, file.toStdString()));
+  const std::string text = KV_TRY(readBounded(file.toStdString(), "results " + path.toStdString() + " were not read"));
+  std::vector<SweepRow> rows = KV_TRY(sweepRows(text, file.toStdString()));
   m_name = QFileInfo(QFileInfo(file).absolutePath()).completeBaseName().toStdString();
   m_place = file.toStdString();
   const auto total = static_cast<std::int64_t>(rows.size());

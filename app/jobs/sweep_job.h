@@ -11,9 +11,6 @@
 
 namespace kvlab {
 
-/// What lab.sweep and `kvlab sweep --json` answer: SweepResult of resources/script_api.d.ts. out: the folder.
-nlohmann::json sweepAnswer(const std::string& name, const std::string& out, const SweepOutcome& outcome);
-
 class SweepJob : public QObject, public SweepPort {
   Q_OBJECT
  public:

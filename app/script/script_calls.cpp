@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "app/base/frozen_clock.h"
-#include "app/base/session_script.h"
+#include "app/plain/script_lines.h"
 #include "app/script/input_gate.h"
 #include "core/api/texts.h"
 
@@ -26,7 +26,8 @@ Error badArgument(const std::string& what, const std::string& why, const std::st
 }  // namespace
 
 QString ScriptCalls::answer(const Result<Json>& result) {
-  return result ? scriptText({{"value", *result}}) : scriptText({{"error", result.error().toJson()}});
+  return QString::fromStdString(result ? scriptText({{"value", *result}})
+                                       : scriptText({{"error", result.error().toJson()}}));
 }
 
 Error ScriptCalls::cancelled() {
@@ -40,7 +41,7 @@ QString ScriptCalls::verbs() const {
     for (const ArgInfo& arg : verb.args) args.push_back(arg.name);
     list.push_back({{"name", verb.name}, {"args", args}, {"lanes", name(verb.lanes)}, {"ofLanes", verb.ofLanes()}});
   }
-  return scriptText(list);
+  return QString::fromStdString(scriptText(list));
 }
 
 QString ScriptCalls::tables() const {
@@ -50,13 +51,13 @@ QString ScriptCalls::tables() const {
     for (const ArgInfo& arg : table.args) list.back()["args"].push_back(arg.name);
     for (const ColumnInfo& column : table.columns) list.back()["columns"].push_back(column.name);
   }
-  return scriptText(list);
+  return QString::fromStdString(scriptText(list));
 }
 
 QString ScriptCalls::args() const {
   Json list = Json::array();
   for (const QString& arg : m_settings.args) list.push_back(arg.toStdString());
-  return scriptText(list);
+  return QString::fromStdString(scriptText(list));
 }
 
 Result<SessionPtr> ScriptCalls::sessionOf(int handle) const {

@@ -10,8 +10,8 @@
 #include <atomic>
 #include <optional>
 
-#include "app/base/read_file.h"
-#include "app/base/resources.h"
+#include "app/base/app_files.h"
+#include "app/plain/read_file.h"
 #include "app/script/input_gate.h"
 #include "app/script/script_native.h"
 #include "app/script/watchdog.h"
@@ -163,9 +163,9 @@ void ScriptHost::stop() {
 }
 
 ScriptResult ScriptHost::runFile(const QString& path) {
-  const auto bytes = readBounded(path, "script " + path.toStdString() + " was not run");
+  const auto bytes = readBounded(path.toStdString(), "script " + path.toStdString() + " was not run");
   m->calls.setFolder(QFileInfo(path).absolutePath());
-  if (bytes) return runText(QString::fromUtf8(*bytes), path);
+  if (bytes) return runText(QString::fromStdString(*bytes), path);
   ScriptResult result = failure(bytes.error());
   result.refused = true;
   return result;

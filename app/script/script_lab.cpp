@@ -4,7 +4,7 @@
 #include <QFile>
 #include <QFileInfo>
 
-#include "app/base/read_file.h"
+#include "app/plain/read_file.h"
 #include "app/script/script_calls.h"
 #include "core/api/texts.h"
 #include "widgets/base/save_file.h"
@@ -45,9 +45,9 @@ Result<Json> ScriptCalls::readText(const QString& given) const {
   QString path = QString::fromStdString(resolved(given.toStdString(), false));
   if (const QString scheme = QStringLiteral("resource:"); given.startsWith(scheme))
     path = KV_TRY(shipped(m_settings.resources, given.mid(scheme.size())));
-  const Result<QByteArray> bytes = readBounded(path, given.toStdString() + " was not read");
+  const Result<std::string> bytes = readBounded(path.toStdString(), given.toStdString() + " was not read");
   if (!bytes) return fileError("io", bytes.error().what, bytes.error().why, bytes.error().remedy, given);
-  return Json(QString::fromUtf8(*bytes).toStdString());
+  return Json(QString::fromStdString(*bytes).toStdString());  // a byte that is no UTF-8 becomes a mark
 }
 
 Result<Json> ScriptCalls::writeText(const QString& given, const QString& text) const {

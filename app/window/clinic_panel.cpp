@@ -5,22 +5,42 @@
 #include <QClipboard>
 #include <QDialogButtonBox>
 #include <QDir>
+#include <QHBoxLayout>
+#include <QIntValidator>
 #include <QLabel>
+#include <QLineEdit>
 #include <QListWidget>
 #include <QPushButton>
 #include <QRandomGenerator>
+#include <QRegularExpression>
 #include <QSplitter>
 #include <QTextBrowser>
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "app/base/session_script.h"
+#include "app/plain/script_lines.h"
 
 namespace kvlab {
 
 namespace {
 
+QString inLines(const std::vector<std::string>& lines) {
+  QStringList all;
+  for (const std::string& one : lines) all << QString::fromStdString(one);
+  return all.join('\n');
+}
+constexpr int kNumbers = 1'000'000;  // blind cases have numbers below
+
 QString escaped(const std::string& text) { return QString::fromStdString(text).toHtmlEscaped(); }
+
+/// "ml-explore/mlx#3856", as a link where the text names the owner.
+QString threadLink(const std::string& thread) {
+  static const QRegularExpression full(QStringLiteral("^([\\w.-]+/[\\w.-]+)(?: PR)?#(\\d+)$"));
+  const QRegularExpressionMatch match = full.match(QString::fromStdString(thread));
+  if (!match.hasMatch()) return escaped(thread);
+  return QStringLiteral("<a href=\"https://github.com/%1/issues/%2\">%3</a>")
+      .arg(match.captured(1), match.captured(2), escaped(thread));
+}
 
 /// "layer 1, row 24"
 QString placeText(const ClinicCase& one) {
@@ -48,7 +68,7 @@ ClinicPanel::ClinicPanel(std::vector<ClinicCase> cases, std::vector<VerbInfo> ve
     item->setToolTip(QString::fromStdString(one.title));
   }
   m_page->setAccessibleName(tr("The case"));
-  m_page->setOpenLinks(false);
+  m_page->setOpenExternalLinks(true);
   m_state->setWordWrap(true);
   m_state->setObjectName("clinicState");
   auto* split = new QSplitter(this);
@@ -82,12 +102,25 @@ void ClinicPanel::addButtons() {
       &ClinicPanel::openCase);
   add(tr("Open Blind Case"), tr("Open a case that is drawn; find the bug with the window"), "openBlind",
       &ClinicPanel::openBlind);
+  m_number = new QLineEdit(this);
+  m_number->setObjectName("blindNumber");
+  m_number->setPlaceholderText(tr("drawn"));
+  m_number->setAccessibleName(tr("Number of the blind case"));
+  m_number->setToolTip(tr("The number of a blind case, to open it again; without one it is drawn"));
+  m_number->setValidator(new QIntValidator(0, kNumbers - 1, m_number));
+  m_number->setMaximumWidth(90);
   m_reveal = add(tr("Reveal"), tr("Say which bug the blind case has"), "reveal", &ClinicPanel::reveal);
   m_reveal->setEnabled(false);
   add(tr("Copy Script"), tr("Copy the script of the case"), "copyScript", &ClinicPanel::copyScript);
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::close);
   connect(buttons, &QDialogButtonBox::helpRequested, this, &ClinicPanel::helpWanted);
-  layout()->addWidget(buttons);
+  auto* row = new QHBoxLayout;
+  auto* label = new QLabel(tr("&Blind case"), this);
+  label->setBuddy(m_number);
+  row->addWidget(label);
+  row->addWidget(m_number);
+  row->addWidget(buttons, 1);
+  static_cast<QVBoxLayout*>(layout())->addLayout(row);
 }
 
 const ClinicCase& ClinicPanel::chosen() const {
@@ -100,8 +133,8 @@ void ClinicPanel::showCase(int at) {
 
 QString ClinicPanel::page(const ClinicCase& one) const {
   QStringList threads;
-  for (const std::string& thread : one.threads) threads << escaped(thread);
-  const QString script = clinicScript(one, m_verbs).join('\n').toHtmlEscaped();
+  for (const std::string& thread : one.threads) threads << threadLink(thread);
+  const QString script = inLines(clinicScript(one, m_verbs)).toHtmlEscaped();
   return tr("<h3>%1</h3><p>%2</p><p><b>Where people met it:</b> %3</p><p><b>Found by</b> %4 (%5)</p>"
             "<p><b>Where to look:</b> view %6. %7</p><p><b>Script</b></p><pre style=\"white-space: pre-wrap\">%8</pre>")
       .arg(escaped(one.title), escaped(one.story), threads.join(", "), escaped(one.found.check), placeText(one),
@@ -122,15 +155,15 @@ void ClinicPanel::begun() {
 
 void ClinicPanel::openCase() {
   m_blind.reset();
-  open(clinicScript(chosen(), m_verbs, {}, QDir::tempPath()).join('\n'),
+  open(inLines(clinicScript(chosen(), m_verbs, {}, QDir::tempPath().toStdString())),
        tr("Open: %1. The lamp at the lower edge of the window leads to what was found.")
            .arg(QString::fromStdString(chosen().bug)));
 }
 
 void ClinicPanel::openBlind() {
-  m_blind = QRandomGenerator::global()->bounded(1000000);
+  m_blind = m_number->text().isEmpty() ? QRandomGenerator::global()->bounded(kNumbers) : m_number->text().toInt();
   const auto drawn = std::ranges::find(m_cases, drawnBug(*m_blind), &ClinicCase::bug);
-  open(clinicScript(*drawn, m_verbs, m_blind, QDir::tempPath()).join('\n'),
+  open(inLines(clinicScript(*drawn, m_verbs, m_blind, QDir::tempPath().toStdString())),
        tr("Blind case %1 is open. Which bug is it, in which layer, at which row? Reveal tells.").arg(*m_blind));
 }
 
@@ -146,8 +179,6 @@ void ClinicPanel::reveal() {
   m_reveal->setEnabled(false);
 }
 
-void ClinicPanel::copyScript() {
-  QApplication::clipboard()->setText(clinicScript(chosen(), m_verbs).join('\n') + '\n');
-}
+void ClinicPanel::copyScript() { QApplication::clipboard()->setText(inLines(clinicScript(chosen(), m_verbs)) + '\n'); }
 
 }  // namespace kvlab

@@ -11,6 +11,7 @@
 #include "core/clinic/clinic_run.h"
 
 class QLabel;
+class QLineEdit;
 class QListWidget;
 class QPushButton;
 class QTextBrowser;
@@ -43,6 +44,7 @@ class ClinicPanel : public QDialog {
 
   std::vector<ClinicCase> m_cases;
   std::vector<VerbInfo> m_verbs;
+  QLineEdit* m_number = nullptr;        // of the next blind case; empty: it is drawn
   std::optional<std::int64_t> m_blind;  // the number of the open blind case, until it is revealed
   QListWidget* m_list;
   QTextBrowser* m_page;

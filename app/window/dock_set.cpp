@@ -256,6 +256,8 @@ void DockSet::dressAll() {
 void DockSet::followTabs(QTabBar& bar) {
   if (bar.property(kFollowed).toBool()) return;
   bar.setProperty(kFollowed, true);
+  bar.setElideMode(Qt::ElideNone);  // names that do not fit are reached by arrows and the wheel: a cut one says nothing
+  bar.setUsesScrollButtons(true);
   connect(&bar, &QTabBar::tabBarClicked, this, [this, &bar](int tab) {
     const QString id = tab < 0 ? QString() : viewAt(&bar, bar.tabRect(tab).center());
     if (id.isEmpty()) return;

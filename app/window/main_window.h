@@ -139,6 +139,8 @@ class MainWindow : public QMainWindow, public CommandHost {
   void showAbout();
   void showCheck();
   Status showClinic();
+  /// The script of the opened case of the clinic.
+  static QString clinicPath();
   Status showManual(const QString& page);
   void showEdits(const QString& verb);
   void showViewMenu(const QString& id, const QPoint& at);

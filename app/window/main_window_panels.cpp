@@ -10,12 +10,12 @@
 #include <QVBoxLayout>
 
 #include "app/base/icons.h"
-#include "app/base/resources.h"
-#include "app/engine/core_sweep.h"
 #include "app/forms/lane_panel.h"
 #include "app/forms/new_session_panel.h"
 #include "app/forms/settings_panel.h"
 #include "app/forms/sweep_panel.h"
+#include "app/plain/core_sweep.h"
+#include "app/plain/resources.h"
 #include "app/window/check_panel.h"
 #include "app/window/clinic_panel.h"
 #include "app/window/edit_list.h"
@@ -278,12 +278,16 @@ void MainWindow::showCheck() {
   panel->activateWindow();
 }
 
+QString MainWindow::clinicPath() {
+  return QDir::temp().filePath(QString("kvlab-clinic-%1.js").arg(QCoreApplication::applicationPid()));
+}
+
 Status MainWindow::showClinic() {
   if (auto* open = findChild<ClinicPanel*>()) return open->raise(), open->activateWindow(), ok();
-  std::vector<ClinicCase> cases = KV_TRY(readClinic(resourceRoot().toStdString()));
+  std::vector<ClinicCase> cases = KV_TRY(readClinic(resourceRoot()));
   auto* panel = new ClinicPanel(std::move(cases), m_settings.schema.verbs, this);
   connect(panel, &ClinicPanel::opened, this, [this, panel](const QString& script) {
-    const QString path = QDir::temp().filePath(QString("kvlab-clinic-%1.js").arg(QCoreApplication::applicationPid()));
+    const QString path = clinicPath();
     const auto open = [this, panel = QPointer(panel), script, path] {
       if (panel) panel->begun();
       if (const auto saved = saveFile(path, script.toUtf8() + '\n', "the case"); !saved)
@@ -307,7 +311,7 @@ QString MainWindow::manualPageHere() const {
 
 Status MainWindow::showManual(const QString& page) {
   if (!m_manual) {
-    ManualPages pages = KV_TRY(ManualPages::read(resourceRoot() + "/manual"));
+    ManualPages pages = KV_TRY(ManualPages::read(QString::fromStdString(resourceRoot() + "/manual")));
     m_manual = new ManualWindow(std::move(pages), !m_settings.headless, this);
   }
   return m_manual->open(page.isEmpty() ? manualPageHere() : page);

@@ -6,9 +6,10 @@
 
 #include "app/base/ask_path.h"
 #include "app/base/manifest_path.h"
-#include "app/base/resources.h"
 #include "app/base/session_request.h"
 #include "app/commands/command_rules.h"
+#include "app/plain/read_file.h"
+#include "app/plain/resources.h"
 #include "app/window/main_window.h"
 #include "core/api/read_json.h"
 #include "widgets/base/theme.h"
@@ -103,7 +104,8 @@ void MainWindow::caption(const QString& text, std::function<void()> resume) {
     return resume();
   }
   if (m_tour.passes()) return resume();
-  m_banner->showCaption(text, m_settings.headless ? nullptr : resume, m_tour.shown() > 1);
+  const QString place = m_tour.shown() > 0 ? tr("%1 of %2 · ").arg(m_tour.shown()).arg(m_tour.captions()) : QString();
+  m_banner->showCaption(place + text, m_settings.headless ? nullptr : resume, m_tour.shown() > 1);
   if (m_settings.headless) resume();
 }
 
@@ -119,7 +121,7 @@ std::unique_ptr<ScriptHost> MainWindow::makeScript() {
   ScriptSettings settings;
   settings.schema = m_settings.schema;
   settings.manifest = m_settings.manifest;
-  settings.resources = resourceRoot();
+  settings.resources = QString::fromStdString(resourceRoot());
   settings.silentSeconds = 30;
   settings.log = [this](const QString& text) {
     m_scriptLog << text;
@@ -153,7 +155,8 @@ ScriptResult MainWindow::runJob(ScriptHost& host, const QString& name, const QSt
 
 Status MainWindow::runScriptFile(const QString& name) {
   QString path = name;
-  if (!QFileInfo::exists(path) && !name.contains('/')) path = resourceRoot() + "/scripts/" + name;
+  if (!QFileInfo::exists(path) && !name.contains('/'))
+    path = QString::fromStdString(resourceRoot() + "/scripts/") + name;
   if (scriptRunning())
     return Error("busy", path.toStdString() + " was not run", "another script is running",
                  "stop it or wait for its end");
@@ -172,6 +175,7 @@ Status MainWindow::runScriptFile(const QString& name) {
 
 void MainWindow::scriptEnded(const QString& path, const ScriptResult& result) {
   m_tour.end(!result.failed);
+  if (path == clinicPath() && m_context.session()) m_context.session()->markKept();  // it can be opened again
   refreshActions();
   if (const int caption = m_tour.again()) return (void)runTour(caption);
   if (!result.failed || result.error.code == "cancelled") return;
@@ -186,8 +190,10 @@ void MainWindow::scriptEnded(const QString& path, const ScriptResult& result) {
 }
 
 Status MainWindow::runTour(int caption) {
+  const std::string text = KV_TRY(readBounded(resourceRoot() + "/scripts/tour.js", "the tour was not begun"));
+  const QByteArray script = QByteArray::fromStdString(text);
   KV_TRY(runScriptFile("tour.js"));
-  m_tour.begin(caption);
+  m_tour.begin(caption, static_cast<int>(script.count("\nshow(")));
   return ok();
 }
 

@@ -6,6 +6,7 @@
 
 #include "app/base/popup_list.h"
 #include "app/commands/command_rules.h"
+#include "app/plain/script_lines.h"
 #include "app/window/status_strip.h"
 #include "core/api/read_json.h"
 #include "core/api/texts.h"
@@ -232,7 +233,8 @@ QString WindowViews::sessionScript() const {
   QString out = session->script().text();
   for (const QString& id : m_docks->ids()) {
     const json options = m_docks->view(id)->options();
-    if (options != m_firstOptions[id]) out += QString("view.set(\"%1\", %2);\n").arg(id, scriptText(options));
+    if (options != m_firstOptions[id])
+      out += QString("view.set(\"%1\", %2);\n").arg(id, QString::fromStdString(scriptText(options)));
   }
   const Focus& focus = m_context.focus();
   json place{{"layer", focus.layer.value()}, {"head", focus.head.value()}};
@@ -241,7 +243,7 @@ QString WindowViews::sessionScript() const {
   else if (focus.ledger.value() >= 0) place["ledger"] = focus.ledger.value();
   if (!m_context.selection().empty())
     for (const Position row : m_context.chosenRows()) place["rows"].push_back(row.value());
-  return out + QString("view.focus(%1);\n").arg(scriptText(place));
+  return out + QString("view.focus(%1);\n").arg(QString::fromStdString(scriptText(place)));
 }
 
 }  // namespace kvlab

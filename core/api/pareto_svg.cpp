@@ -196,15 +196,18 @@ Panel recallPanel(const std::vector<const SweepPoint*>& points, const std::vecto
   const char* const xTitle = ratio ? "budget, share of the prompt's rows"
       : budgets                    ? "budget, tokens"
                                    : "live bytes after the prompt";
-  Panel panel{.title = budgets ? "Recall against budget" : "Recall against bytes",
+  const bool scored = std::any_of(points.begin(), points.end(), [](const SweepPoint* p) { return p->answers > 0; });
+  const std::string what = scored ? "Score" : "Recall";
+  Panel panel{.title = what + (budgets ? " against budget" : " against bytes"),
               .xTitle = xTitle,
-              .yTitle = "questions answered right",
+              .yTitle = scored ? "wanted texts in the answer" : "questions answered right",
               .yTicks = {0, 0.25, 0.5, 0.75, 1},
               .intervals = true,
               .xBytes = !budgets};
   panel.lines = linesOf(points, series, [&](const SweepPoint& p) -> std::optional<Mark> {
-    if (p.asked == 0 || (!budgets && !p.bytes)) return std::nullopt;
-    return Mark{p.budget ? p.budget->value : budgets ? 0 : *p.bytes, p.recall, p.low, p.high};
+    const auto shown = p.shown();
+    if (!shown || (!budgets && !p.bytes)) return std::nullopt;
+    return Mark{p.budget ? p.budget->value : budgets ? 0 : *p.bytes, shown->value, shown->low, shown->high};
   });
   std::vector<double> ticks;
   for (const SweepPoint* p : points)

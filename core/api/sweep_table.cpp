@@ -31,6 +31,13 @@ constexpr SweepMeasure kMeasures[] = {
     {"rows_kept", "bytes", "Rows kept per layer after the prompt", "rows"},
     {"bytes_live", "bytes", "Bytes of resident rows after the prompt", "bytes"},
     {"bytes_reference", "bytes", "The same of the reference", "bytes"},
+    {"answers", "answers", "Generated answers", "count"},
+    {"score", "answers", "Wanted texts in the answer", "share"},
+    {"score_low", "answers", "The same, lower end", "share"},
+    {"score_high", "answers", "The same, upper end", "share"},
+    {"score_part", "answers", "Answers with one of the wanted texts", "share"},
+    {"answer_nll", "answers", "Negative log-likelihood of the wanted answer, mean over tokens", "nats"},
+    {"answer_tokens", "answers", "Tokens of an answer", "count"},
 };
 
 Error badRow(const std::string& place, const std::string& why) {
@@ -146,6 +153,11 @@ std::optional<std::string> readMeasures(const Json& from, SweepRow& row) {
     if (!areCounts(pair, 2)) return "by_story does not hold pairs of counts";
     row.byStory.emplace_back(pair[0].get<int>(), pair[1].get<int>());
   }
+  for (const Json& pair : from.value("by_score", Json::array())) {
+    if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number() || !pair[1].is_number_integer())
+      return "by_score does not hold pairs of a sum and a count";
+    row.byScore.emplace_back(pair[0].get<double>(), pair[1].get<int>());
+  }
   for (const Json& three : from.value("by_distance", Json::array())) {
     if (!areCounts(three, 3)) return "by_distance does not hold three numbers each";
     row.byDistance.push_back({three[0].get<int>(), three[1].get<int>(), three[2].get<int>()});
@@ -166,6 +178,12 @@ std::optional<std::string> readHead(const Json& from, SweepRow& row) {
   row.id = from["id"].get<std::string>();
   row.prompts = from["prompts"].get<std::string>();
   row.ask = from["ask"].get<std::string>();
+  if (from.contains("task")) {
+    if (!isText(from, "task") || !isWhole(from, "length"))
+      return "has a task that is no text, or no whole number length";
+    row.task = from["task"].get<std::string>();
+    row.length = from["length"].get<int>();
+  }
   const Json axes = from.value("axes", Json::object());
   if (!axes.is_object()) return "has axes that are no object";
   for (const auto& [name, label] : axes.items()) {
@@ -218,11 +236,13 @@ class Draws {
   std::uint64_t m_state = 1;
 };
 
-std::pair<double, double> bootstrap(const std::vector<std::pair<int, int>>& stories) {
+template <class Sum>
+std::pair<double, double> bootstrap(std::span<const std::pair<Sum, int>> stories) {
   Draws draws;
   std::vector<double> means;
   for (int i = 0; i < kResamples; ++i) {
-    int right = 0, asked = 0;
+    Sum right = 0;
+    int asked = 0;
     for (std::size_t k = 0; k < stories.size(); ++k) {
       const auto& story = stories[draws.below(stories.size())];
       right += story.first;
@@ -250,13 +270,15 @@ class Mean {
 
 SweepPoint together(const std::vector<const SweepRow*>& rows) {
   const SweepRow& first = *rows.front();
-  SweepPoint point{first.prompts, first.ask, first.series(), first.budget};
+  SweepPoint point{first.prompts, first.ask, first.series(), first.budget, first.task, first.length};
   std::vector<std::pair<int, int>> stories;
+  std::vector<std::pair<double, int>> scores;
   Mean kl, answer, bytes, share;
   for (const SweepRow* row : rows) {
     ++point.cells;
     point.failed += row->error.has_value();
     stories.insert(stories.end(), row->byStory.begin(), row->byStory.end());
+    scores.insert(scores.end(), row->byScore.begin(), row->byScore.end());
     kl.add(row->measure("kl_mean"));
     answer.add(row->measure("kl_answer"));
     bytes.add(row->measure("bytes_live"));
@@ -270,7 +292,16 @@ SweepPoint together(const std::vector<const SweepRow*>& rows) {
   }
   if (point.asked) {
     point.recall = static_cast<double>(point.right) / point.asked;
-    std::tie(point.low, point.high) = bootstrap(stories);
+    std::tie(point.low, point.high) = bootstrap<int>(stories);
+  }
+  double sum = 0;
+  for (const auto& [score, answers] : scores) {
+    sum += score;
+    point.answers += answers;
+  }
+  if (point.answers) {
+    point.score = sum / point.answers;
+    std::tie(point.scoreLow, point.scoreHigh) = bootstrap<double>(scores);
   }
   point.kl = kl.value();
   point.klAnswer = answer.value();
@@ -282,6 +313,13 @@ SweepPoint together(const std::vector<const SweepRow*>& rows) {
 }  // namespace
 
 std::span<const SweepMeasure> sweepMeasures() { return kMeasures; }
+
+std::vector<std::string> sweepGroups() {
+  std::vector<std::string> out;
+  for (const SweepMeasure& one : kMeasures)
+    if (out.empty() || out.back() != one.group) out.emplace_back(one.group);
+  return out;
+}
 
 int sweepMeasure(std::string_view name) {
   for (std::size_t i = 0; i < std::size(kMeasures); ++i)
@@ -317,8 +355,9 @@ std::string SweepRow::series() const {
 }
 
 std::string sweepLine(const SweepRow& row) {
-  Json out{{"schema", kSweepSchema}, {"index", row.index}, {"id", row.id},
-           {"prompts", row.prompts}, {"ask", row.ask},     {"seed", row.seed}};
+  Json out{{"schema", kSweepSchema}, {"index", row.index}, {"id", row.id}, {"prompts", row.prompts}};
+  if (!row.task.empty()) out.update({{"task", row.task}, {"length", row.length}});
+  out.update({{"ask", row.ask}, {"seed", row.seed}});
   out["axes"] = Json::object();
   for (const auto& [name, label] : row.axes) out["axes"][name] = label;
   if (row.budget) out["budget"] = {{row.budget->ratio ? "ratio" : "tokens", numberJson(row.budget->value)}};
@@ -331,6 +370,7 @@ std::string sweepLine(const SweepRow& row) {
     if (row.measures[i]) out[std::string(kMeasures[i].name)] = numberJson(*row.measures[i]);
   for (const auto& [text, value] : row.expressions) out["expressions"][text] = value ? numberJson(*value) : Json();
   if (!row.byStory.empty()) out["by_story"] = row.byStory;
+  if (!row.byScore.empty()) out["by_score"] = row.byScore;
   if (!row.byDistance.empty()) out["by_distance"] = row.byDistance;
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -373,6 +413,10 @@ std::vector<TableColumn> sweepColumns(std::span<const SweepRow> rows) {
   add("prompts", Text, [](const SweepRow& row) { return TableCell(row.prompts); });
   add("ask", Text, [](const SweepRow& row) { return TableCell(row.ask); });
   add("seed", Integer, [](const SweepRow& row) { return TableCell(row.seed); });
+  if (std::any_of(rows.begin(), rows.end(), [](const SweepRow& row) { return !row.task.empty(); })) {
+    add("task", Text, [](const SweepRow& row) { return row.task.empty() ? TableCell() : TableCell(row.task); });
+    add("length", Integer, [](const SweepRow& row) { return row.task.empty() ? TableCell() : TableCell(row.length); });
+  }
   for (const std::string& name : namesIn(rows, &SweepRow::axes))
     add("axis." + name, Text, [&](const SweepRow& row) { return cellIn(row.axes, name); });
   add("budget_ratio", Number, [](const SweepRow& row) { return budgetCell(row.budget, true); });
@@ -392,6 +436,11 @@ std::vector<TableColumn> sweepColumns(std::span<const SweepRow> rows) {
 
 std::string sweepCsv(std::span<const SweepRow> rows) { return csvOf(sweepColumns(rows)); }
 
+std::optional<SweepPoint::Shown> SweepPoint::shown() const {
+  if (answers) return Shown{score, scoreLow, scoreHigh};
+  return asked ? std::optional(Shown{recall, low, high}) : std::nullopt;
+}
+
 std::vector<SweepPoint> sweepPoints(std::span<const SweepRow> rows) {
   std::vector<std::vector<const SweepRow*>> groups;
   const auto same = [](const SweepRow& a, const SweepRow& b) {
@@ -406,6 +455,10 @@ std::vector<SweepPoint> sweepPoints(std::span<const SweepRow> rows) {
   std::vector<SweepPoint> out;
   for (const auto& group : groups) out.push_back(together(group));
   return out;
+}
+
+std::pair<double, double> meanInterval(std::span<const std::pair<double, int>> stories) {
+  return stories.empty() ? std::pair(0.0, 1.0) : bootstrap<double>(stories);
 }
 
 std::pair<double, double> wilson(int right, int asked) {
@@ -445,6 +498,15 @@ std::vector<TableColumn> summaryColumns(std::span<const SweepPoint> points) {
                                                                                       {"bytes_live", &Point::bytes},
                                                                                       {"bytes_share", &Point::share}};
   for (const auto& [name, mean] : kMeans) add(name, Number, [of = mean](const Point& p) { return TableCell(p.*of); });
+  if (std::none_of(points.begin(), points.end(), [](const Point& p) { return p.answers || !p.task.empty(); }))
+    return out;
+  add("task", Text, [](const Point& p) { return p.task.empty() ? TableCell() : TableCell(p.task); });
+  add("length", Integer, [](const Point& p) { return p.task.empty() ? TableCell() : TableCell(p.length); });
+  add("answers", Integer, [](const Point& p) { return TableCell(p.answers); });
+  static constexpr std::pair<const char*, double Point::*> kScores[] = {
+      {"score", &Point::score}, {"score_low", &Point::scoreLow}, {"score_high", &Point::scoreHigh}};
+  for (const auto& [name, score] : kScores)
+    add(name, Number, [of = score](const Point& p) { return p.answers ? TableCell(p.*of) : TableCell(); });
   return out;
 }
 

@@ -15,8 +15,8 @@ constexpr const char* kRemedy = "correct the prompt set; resources/prompts/READM
 
 class PromptReader {
  public:
-  PromptReader(const std::string& file, const Model& model, const PromptLimits& limits)
-      : m_file(file), m_model(model), m_limits(limits) {}
+  PromptReader(const std::string& file, const Model& model, const PromptUse& use)
+      : m_file(file), m_model(model), m_limits(use) {}
 
   Result<std::vector<SweepStory>> stories(const json& list, const std::string& place) {
     if (!list.is_array() || list.empty()) return bad(place, "holds no story");
@@ -28,9 +28,7 @@ class PromptReader {
     return out;
   }
 
-  Error bad(const std::string& place, const std::string& why) const {
-    return Error("bad_prompts", "cannot use the prompts of " + m_file, place + " " + why, kRemedy, place);
-  }
+  Error bad(const std::string& place, const std::string& why) const { return badPrompts(m_file, place, why); }
 
  private:
   Status known(const json& object, const std::string& place, std::initializer_list<const char*> keys) const {
@@ -72,9 +70,10 @@ class PromptReader {
   }
 
   Status needle(const json& object, const std::string& place, std::int32_t length, SweepQuestion& out) const {
-    KV_TRY(whole(object, place, "needle_at", out.needleAt, 0, length - 1));
-    out.needleBegin = out.needleAt;
-    out.needleEnd = out.needleAt + 1;
+    std::int32_t decides = 0;
+    KV_TRY(whole(object, place, "needle_at", decides, 0, length - 1));
+    out.needleAt = {decides};
+    out.needles = {{decides, decides + 1}};
     if (object.contains("needle")) {
       const json& span = object["needle"];
       const bool pair =
@@ -83,10 +82,9 @@ class PromptReader {
           span[1].get<std::int64_t>() > length)
         return bad(place + ".needle",
                    span.dump() + " is no [begin, end) inside the story's " + std::to_string(length) + " tokens");
-      out.needleBegin = span[0].get<std::int32_t>();
-      out.needleEnd = span[1].get<std::int32_t>();
+      out.needles = {{span[0].get<std::int32_t>(), span[1].get<std::int32_t>()}};
     }
-    out.distance = length - out.needleAt;
+    out.distance = length - decides;
     return object.contains("distance") ? whole(object, place, "distance", out.distance, 0, 1 << 30) : ok();
   }
 
@@ -125,15 +123,22 @@ class PromptReader {
 
   const std::string& m_file;
   const Model& m_model;
-  PromptLimits m_limits;
+  PromptUse m_limits;
 };
 
 }  // namespace
 
+Error badPrompts(const std::string& file, const std::string& place, const std::string& why) {
+  return {"bad_prompts", "cannot use the prompts of " + file, place + " " + why, kRemedy, place};
+}
+
 Result<std::vector<SweepStory>> readStories(const json& set, const std::string& file, std::int64_t seed,
-                                            const Model& model, const PromptLimits& limits) {
-  PromptReader reader(file, model, limits);
-  if (!set.is_object()) return reader.bad("the file", "is no object");
+                                            const Model& model, const PromptUse& use) {
+  if (set.is_array()) return readSamples(set, file, model, use);
+  PromptReader reader(file, model, use);
+  if (!set.is_object()) return reader.bad("the file", "is neither an object nor lines of samples");
+  if (use.chat || use.newTokens)
+    return reader.bad("the file", "has stories, for which chat and max_new_tokens mean nothing");
   for (const auto& [key, value] : set.items())
     if (key != "name" && key != "about" && key != "sets" && key != "stories")
       return reader.bad(key, "is not a known key");

@@ -11,6 +11,7 @@
 #include "core/session/observe.h"
 #include "core/session/ticks.h"
 #include "core/session/truth.h"
+#include "core/tasks/string_match.h"
 
 namespace kvlab {
 namespace {
@@ -39,6 +40,11 @@ std::vector<TokenId> fed(const SweepQuestion& question, Ask ask) {
   std::vector<TokenId> out = ask == Ask::After ? question.tokens : std::vector<TokenId>{};
   out.insert(out.end(), question.reply.begin(), question.reply.end() - 1);
   return out;
+}
+
+/// Tokens that are fed before the reply.
+std::size_t beforeReply(const SweepQuestion& question, Ask ask) {
+  return ask == Ask::After ? question.tokens.size() : 0;
 }
 
 /// Sessions of one story: the prompt is read once, or once per question where it holds the question.
@@ -91,6 +97,24 @@ Status runQuestion(StoryRun& story, const SweepQuestion& question, Ask ask, cons
     KV_TRY(token(*session, i > 0 ? &before : nullptr, i, std::move(logits)));
   }
   return ok();
+}
+
+/// The likeliest tokens behind the session's context, which stays as it is. An end-of-text token ends them and is not
+/// among them.
+Result<std::vector<TokenId>> greedyReply(const Session& session, std::vector<float> logits, std::int32_t most,
+                                         const std::function<Status()>& goesOn) {
+  std::unique_ptr<Session> fork = KV_TRY(session.fork());
+  const std::vector<TokenId> ends = session.model().tokenizer().eos();
+  std::vector<TokenId> out;
+  for (;;) {
+    const TokenId next = likeliestToken(logits);
+    if (std::find(ends.begin(), ends.end(), next) != ends.end()) return out;
+    out.push_back(next);
+    if (std::ssize(out) >= most) return out;
+    KV_TRY(goesOn());
+    KV_TRY(failed(step(*fork, {next})));
+    logits = KV_TRY(freshLogits(*fork));
+  }
 }
 
 double liveBytes(const Session& session) { return static_cast<double>(session.snapshot()->bytes.live); }
@@ -169,14 +193,17 @@ class Tally {
   void prompt(const Session& session, const SweepQuestion& question) {
     const CacheState& state = session.state();
     double rows = 0;
+    std::vector<std::int32_t> needles;
+    for (const TaskSpan& span : question.needles)
+      for (std::int32_t at = span.begin; at < span.end; ++at) needles.push_back(at);
+    m_kept.clear();
     for (const CacheLayer layer : state.layers()) {
       const std::vector<std::uint8_t> here = residency(state, layer);
       rows += static_cast<double>(state.map(layer).resident());
-      std::vector<std::int32_t> needles(static_cast<std::size_t>(question.needleEnd - question.needleBegin));
-      std::iota(needles.begin(), needles.end(), question.needleBegin);
-      m_survival.add(survival(here, needles));
-      m_answer.add(survival(here, std::vector<std::int32_t>{question.needleAt}));
+      if (!needles.empty()) m_kept.push_back(survival(here, needles));
+      if (!question.needleAt.empty()) m_answer.add(survival(here, question.needleAt));
     }
+    for (const double kept : m_kept) m_survival.add(kept);
     m_rowsKept.add(rows / state.cacheLayers().count());
     m_rowsPrompt.add(state.length());
     m_bytes.add(liveBytes(session));
@@ -185,8 +212,8 @@ class Tally {
   /// Logits and residency after `position` tokens behind the prompt.
   void token(const Session& session, const SweepQuestion& question, const QuestionTrace& reference,
              std::size_t position, std::span<const float> logits) {
-    const std::size_t before = fed(question, m_work.ask).size() + 1 - question.reply.size();  // tokens before the reply
-    if (position == 0) m_right = true;
+    const std::size_t before = beforeReply(question, m_work.ask);
+    if (position == 0) m_right = true, m_nll = 0;
     if (position >= before) reply(question, reference, position, position - before, logits);
     if (position == 0 || !m_work.kl) return;
     m_kl.add(klDivergence(reference.logits[position], logits));
@@ -217,8 +244,28 @@ class Tally {
     return ok();
   }
 
+  /// A generated reply to the question that is being fed.
+  void answer(const Session& session, const SweepQuestion& question, std::size_t story, std::size_t place,
+              const std::vector<TokenId>& ids) {
+    SweepAnswer& out = m_row.answers.emplace_back();
+    out.story = static_cast<int>(story);
+    out.question = static_cast<int>(place);
+    out.depth = question.depth;
+    out.wanted = question.answers;
+    for (const TokenId id : ids) out.ids.push_back(id.value());
+    out.text = session.model().tokenizer().decode(ids, true);
+    const StringMatch match = stringMatch(out.text, question.answers);
+    out.score = match.all;
+    out.part = match.part;
+    out.kept = m_kept;
+    m_row.byScore.resize(m_row.byStory.size());
+    m_row.byScore.back().first += match.all;
+    m_row.byScore.back().second += 1;
+  }
+
   void finish() {
     if (m_work.recall) finishRecall();
+    finishAnswers();
     for (std::size_t i = 0; i < m_values.size(); ++i) {
       const Summary all = m_values[i].summary();
       m_row.expressions.emplace_back(m_work.expressions[i].text(), all.count ? std::optional(all.mean) : std::nullopt);
@@ -246,7 +293,10 @@ class Tally {
              std::span<const float> logits) {
     const bool hit = likeliestToken(logits) == question.reply[place];
     m_right = m_right && hit;
+    m_nll += negativeLogLikelihood(logits, question.reply[place]);
     if (place + 1 < question.reply.size()) return;
+    if (m_work.answers && !m_row.answers.empty() && !question.answers.empty())
+      m_row.answers.back().nll = m_nll / static_cast<double>(question.reply.size());
     m_asked += 1;
     m_forced += hit;
     m_row.byStory.back().first += m_right;
@@ -256,6 +306,7 @@ class Tally {
                                                std::begin(kDistances));
     m_distances[band].first += m_right;
     m_distances[band].second += 1;
+    if (!m_work.kl) return;
     m_klAnswer.add(klDivergence(reference.logits[position], logits));
     m_dnll.add(negativeLogLikelihood(logits, question.reply.back()) -
                negativeLogLikelihood(reference.logits[position], question.reply.back()));
@@ -278,6 +329,25 @@ class Tally {
     m_mass.add(sum / layers.count());
   }
 
+  void finishAnswers() {
+    if (m_row.answers.empty()) return;
+    CellSamples score, part, nll, tokens;
+    for (const SweepAnswer& one : m_row.answers) {
+      score.add(one.score);
+      part.add(one.part);
+      if (one.nll && std::isfinite(*one.nll)) nll.add(*one.nll);
+      tokens.add(static_cast<double>(one.ids.size()));
+    }
+    const auto [low, high] = meanInterval(m_row.byScore);
+    m_row.setMeasure("answers", static_cast<double>(m_row.answers.size()));
+    score.into(m_row, "score");
+    m_row.setMeasure("score_low", low);
+    m_row.setMeasure("score_high", high);
+    part.into(m_row, "score_part");
+    nll.into(m_row, "answer_nll");
+    tokens.into(m_row, "answer_tokens");
+  }
+
   void finishRecall() {
     int right = 0;
     for (const auto& [answered, asked] : m_row.byStory) right += answered;
@@ -298,6 +368,8 @@ class Tally {
   const CellWork& m_work;
   SweepRow& m_row;
   bool m_right = true;
+  double m_nll = 0;            // of the reply so far
+  std::vector<double> m_kept;  // [layers] share of the rows of the question's needles
   int m_asked = 0, m_forced = 0;
   std::array<std::pair<int, int>, std::size(kDistances)> m_distances{};
   std::vector<CellSamples> m_values;  // [expressions]
@@ -320,7 +392,7 @@ Result<std::vector<StoryTrace>> runReference(const Session& host, const Manifest
         trace.bytes += liveBytes(session) / static_cast<double>(story.questions.size());
       };
       const auto token = [&](Session& session, const CacheState*, std::size_t position, std::vector<float> logits) {
-        one.logits.push_back(std::move(logits));
+        if (work.kl) one.logits.push_back(std::move(logits));
         if (position > 0) keepAttention(session, one);
         return ok();
       };
@@ -334,17 +406,26 @@ Status runCell(const Session& host, const Manifest& manifest, const CellWork& wo
                const std::vector<StoryTrace>& reference, SweepRow& row) {
   Tally tally(work, row);
   CellSamples bytes;
+  std::int64_t now = 0;
+  const auto goesOn = [&]() -> Status {
+    const bool on = report(work.progress, "story", now, static_cast<std::int64_t>(work.stories.size()));
+    return on ? ok() : Status(cancelled());
+  };
   for (std::size_t s = 0; s < work.stories.size(); ++s) {
+    now = static_cast<std::int64_t>(s);
     StoryRun run(host, manifest, work.stories[s], work.ask, futureOf(reference[s]));
     tally.beginStory();
     for (std::size_t q = 0; q < work.stories[s].questions.size(); ++q) {
-      if (!report(work.progress, "story", static_cast<std::int64_t>(s), static_cast<std::int64_t>(work.stories.size())))
-        return cancelled();
+      KV_TRY(goesOn());
       const SweepQuestion& question = work.stories[s].questions[q];
       const QuestionTrace& trace = reference[s].questions[q];
       const auto prompt = [&](Session& session) { tally.prompt(session, question); };
       const auto token = [&](Session& session, const CacheState* before, std::size_t position,
-                             std::vector<float> logits) {
+                             std::vector<float> logits) -> Status {
+        if (work.answers && !question.answers.empty() && position == beforeReply(question, work.ask)) {
+          const std::vector<TokenId> ids = KV_TRY(greedyReply(session, logits, question.newTokens, goesOn));
+          tally.answer(session, question, s, q, ids);
+        }
         tally.token(session, question, trace, position, logits);
         return tally.expressions(session, before);
       };

@@ -8,7 +8,9 @@
 // question: it is fed the tokens of question and reply one by one. ask "inside": each question has a session whose
 // prompt is the story with the question. Figures are compared after every token that was fed. An expression is
 // evaluated after the prompt and after every token that was fed; its figure is the mean, for a flag the share of true.
-// Expressions with facts of a tick are evaluated after tokens only.
+// Expressions with facts of a tick are evaluated after tokens only. A question with answers also has a generated reply:
+// behind the question another fork goes on with the likeliest token each time, up to an end-of-text token or the
+// question's limit.
 #pragma once
 #include <vector>
 
@@ -21,7 +23,7 @@ namespace kvlab {
 
 /// Logits and attention of the reference at the compared positions of a question.
 struct QuestionTrace {
-  std::vector<std::vector<float>> logits;  // [1 + positions, vocab]; the first: after the prompt
+  std::vector<std::vector<float>> logits;  // [1 + positions, vocab]; the first: after the prompt; empty without kl
   CacheLayers layers;
   std::vector<std::vector<std::vector<float>>> mass;     // [positions, layers, rows] attention of the newest query
   std::vector<std::vector<std::vector<LedgerId>>> rows;  // [positions, layers, rows] rows that `mass` belongs to
@@ -35,7 +37,7 @@ struct StoryTrace {
 struct CellWork {
   const std::vector<SweepStory>& stories;
   Ask ask = Ask::After;
-  bool recall = true, kl = true, attention = true, needles = true, bytes = true;
+  bool recall = true, kl = true, attention = true, needles = true, bytes = true, answers = true;
   std::span<const Expression> expressions = {};
   Progress progress = {};  // asked before every question
 };

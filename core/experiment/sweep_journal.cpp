@@ -86,25 +86,48 @@ Result<std::unique_ptr<SweepJournal>> SweepJournal::open(const std::string& path
 }
 
 Status SweepJournal::read() {
-  std::string text = KV_TRY(readFile(m_path, "bad_file", kMostBytes));
-  std::size_t begin = 0;
-  for (int number = 1; begin < text.size(); ++number) {
-    const std::size_t end = text.find('\n', begin);
+  JournalLines found = KV_TRY(readJournal(m_path));
+  m_head = std::move(found.head);
+  m_lines = std::move(found.lines);
+  if (!found.torn) return ok();
+  const auto whole = static_cast<off_t>(found.bytes);
+  if (::ftruncate(m_file, whole) != 0 || ::fsync(m_file) != 0) return failure(std::strerror(errno));
+  return ok();
+}
+
+Result<JournalLines> readJournal(const std::string& path) {
+  const std::string text = KV_TRY(readFile(path, "bad_file", kMostBytes));
+  JournalLines out;
+  for (int number = 1; out.bytes < text.size(); ++number) {
+    const std::size_t end = text.find('\n', out.bytes);
     const bool last = end == std::string::npos || end + 1 == text.size();
-    const std::optional<Json> value =
-        end == std::string::npos ? std::nullopt : valueOf(std::string_view(text).substr(begin, end - begin));
+    std::optional<Json> value =
+        end == std::string::npos ? std::nullopt : valueOf(std::string_view(text).substr(out.bytes, end - out.bytes));
     if (!value && !last)
-      return Error("bad_journal", "cannot use the journal " + m_path,
+      return Error("bad_journal", "cannot use the journal " + path,
                    "line " + std::to_string(number) + " is damaged, and others follow it",
                    "start again with another --out");
     if (!value) break;
-    if (number == 1) m_head = *value;
-    else m_lines.push_back(*value);
-    begin = end + 1;
+    if (number == 1) out.head = std::move(*value);
+    else out.lines.push_back(std::move(*value));
+    out.bytes = end + 1;
   }
-  if (begin == text.size()) return ok();
-  if (::ftruncate(m_file, static_cast<off_t>(begin)) != 0 || ::fsync(m_file) != 0) return failure(std::strerror(errno));
-  return ok();
+  out.torn = out.bytes < text.size();
+  return out;
+}
+
+bool journalBusy(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const bool busy = ::flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  ::close(file);
+  return busy;
+}
+
+Status writeJournal(const std::string& path, const Json& head, const std::vector<Json>& lines) {
+  std::string text = lineOf(head);
+  for (const Json& line : lines) text += lineOf(line);
+  return writeWhole(path, text);
 }
 
 Status SweepJournal::append(const Json& line) {

@@ -13,6 +13,21 @@
 
 namespace kvlab {
 
+/// What a journal holds. Nobody is kept from writing it meanwhile.
+struct JournalLines {
+  nlohmann::ordered_json head;                // null: not written yet, or torn
+  std::vector<nlohmann::ordered_json> lines;  // whole ones, without the head
+  std::size_t bytes = 0;                      // of head and lines; what follows is torn
+  bool torn = false;
+};
+/// Errors: bad_file; bad_journal (names the line).
+Result<JournalLines> readJournal(const std::string& path);
+/// Whether a sweep is writing the journal now.
+bool journalBusy(const std::string& path);
+/// A journal with these lines, whole or not at all. Error: bad_file.
+Status writeJournal(const std::string& path, const nlohmann::ordered_json& head,
+                    const std::vector<nlohmann::ordered_json>& lines);
+
 class SweepJournal {
  public:
   ~SweepJournal();

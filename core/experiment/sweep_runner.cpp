@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/experiment/sweep_runner.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -13,6 +14,9 @@
 #include "core/api/manifest_values.h"
 #include "core/api/part_file.h"
 #include "core/experiment/sweep_cell.h"
+#include "core/experiment/sweep_estimate.h"
+#include "core/experiment/sweep_files.h"
+#include "core/experiment/sweep_groups.h"
 #include "core/experiment/sweep_journal.h"
 #include "core/files/fingerprint.h"
 #include "core/model/files/strict_json.h"
@@ -30,33 +34,16 @@ using Clock = std::chrono::steady_clock;
 
 double since(Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); }
 
-std::string hashOf(const json& value) {
-  const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
-  return contentHash(std::as_bytes(std::span(text.data(), text.size())));
-}
+constexpr std::size_t kMeasuredCells = 8;  // of a prompt set
+constexpr double kMeasuredSeconds = 60;    // after which no other cell is measured
 
-struct CellTime {
-  std::int64_t index = 0;
-  std::string id;
-  double seconds = 0;
-};
-
-/// results.jsonl, results.csv, summary.csv, pareto.svg and timings.jsonl in `folder`, each whole or not at all. Error:
-/// bad_file.
-Status writeSweepFiles(const std::string& folder, const std::string& title, std::span<const SweepRow> rows,
-                       std::span<const CellTime> times) {
-  std::string lines, timings;
-  for (const SweepRow& row : rows) lines += sweepLine(row) + "\n";
-  for (const CellTime& time : times)
-    timings += Json{{"index", time.index}, {"id", time.id}, {"seconds", time.seconds}}.dump() + "\n";
-  const std::vector<SweepPoint> points = sweepPoints(rows);
-  const std::pair<const char*, std::string> files[] = {{"results.jsonl", lines},
-                                                       {"results.csv", sweepCsv(rows)},
-                                                       {"summary.csv", summaryCsv(points)},
-                                                       {"pareto.svg", paretoSvg(title, points)},
-                                                       {"timings.jsonl", timings}};
-  for (const auto& [name, text] : files) KV_TRY(writeWhole(folder + "/" + name, text));
-  return ok();
+/// Tokens that a session reads of a story and is fed about it.
+std::int64_t tokensOf(const SweepStory& story, Ask ask) {
+  std::size_t out = ask == Ask::After ? story.tokens.size() : 0;
+  for (const SweepQuestion& question : story.questions)
+    out += question.tokens.size() + std::max<std::size_t>(1, question.reply.size()) - 1 +
+        static_cast<std::size_t>(question.newTokens) + (ask == Ask::Inside ? story.tokens.size() : 0);
+  return static_cast<std::int64_t>(out);
 }
 
 /// The stories of one prompt set and seed, and the reference's run over them, made by the first who asks.
@@ -84,18 +71,82 @@ class Sweep {
       KV_TRY((this->*step)());
     work();
     if (m_broken) return *m_broken;
-    if (m_done < static_cast<std::int64_t>(m_cells.size()))
+    if (m_done < m_total)
       return Error("cancelled", "the sweep was stopped",
-                   std::to_string(m_done) + " of " + std::to_string(m_cells.size()) + " cells are done",
+                   std::to_string(m_done) + " of " + std::to_string(m_total) + " cells are done",
                    "go on with --resume");
     return finish();
   }
 
+  Result<SweepEstimate> estimate() {
+    for (auto step : {&Sweep::expand, &Sweep::openModel, &Sweep::readPrompts}) KV_TRY((this->*step)());
+    SweepEstimate out{.cells = m_total};
+    for (std::size_t i = 0; i < m_spec.prompts.size(); ++i) KV_TRY(measure(i, out));
+    const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    const std::int64_t jobs = std::min<std::int64_t>(m_options.jobs > 0 ? m_options.jobs : cores, m_total);
+    out.seconds /= static_cast<double>(std::max<std::int64_t>(1, jobs));
+    return out;
+  }
+
  private:
+  /// Adds the work of a prompt set.
+  Status measure(std::size_t prompts, SweepEstimate& out) {
+    std::vector<const SweepCell*> ours;
+    std::map<std::int64_t, std::int64_t> seedTokens;  // by seed: tokens of all of its stories
+    const Ask ask = m_spec.prompts[prompts].ask;
+    for (const SweepCell& cell : m_cells) {
+      if (cell.prompts != prompts || !isOurs(cell)) continue;
+      ours.push_back(&cell);
+      if (seedTokens.contains(cell.seed)) continue;
+      for (const SweepStory& story : m_stories.at({prompts, cell.seed})->stories)
+        seedTokens[cell.seed] += tokensOf(story, ask);
+    }
+    if (ours.empty()) return ok();
+    std::int64_t references = 0, cells = 0;
+    for (const auto& [seed, tokens] : seedTokens) references += tokens;
+    for (const SweepCell* cell : ours) cells += seedTokens[cell->seed];
+    out.tokens += references + cells;
+    Stories story;  // the first one alone
+    const Stories& all = *m_stories.at({prompts, ours.front()->seed});
+    if (all.stories.empty()) return ok();
+    story.stories = {all.stories.front()};
+    const auto perToken = static_cast<double>(std::max<std::int64_t>(1, tokensOf(all.stories.front(), ask)));
+    const Clock::time_point begin = Clock::now();
+    const auto* reference = referenceFor(*ours.front(), story, workOf(*ours.front(), story));
+    if (!*reference) return reference->error();
+    out.seconds += since(begin) / perToken * static_cast<double>(references);
+    const double each = KV_TRY(secondsOfACell(ours, story, out.measured));
+    out.seconds += each / perToken * static_cast<double>(cells);
+    return ok();
+  }
+
+  /// The mean over cells that lie evenly among those of the first seed.
+  Result<double> secondsOfACell(const std::vector<const SweepCell*>& ours, Stories& story, int& measured) {
+    const std::int64_t seed = ours.front()->seed;
+    const auto count = static_cast<std::size_t>(
+        std::count_if(ours.begin(), ours.end(), [seed](const SweepCell* cell) { return cell->seed == seed; }));
+    const std::size_t most = std::min(kMeasuredCells, count);
+    double seconds = 0, taken = 0;
+    std::optional<Error> error;
+    for (std::size_t i = 0; i < most && (taken == 0 || seconds < kMeasuredSeconds); ++i) {
+      const SweepCell& cell = *ours[(2 * i + 1) * count / (2 * most)];
+      const Clock::time_point begin = Clock::now();
+      SweepRow row = KV_TRY(runOne(cell, "", story));
+      seconds += since(begin);
+      if (row.error) error = row.error;
+      else ++measured;
+      ++taken;
+    }
+    if (error && measured == 0) return *error;
+    return seconds / taken;
+  }
+
   Status expand() {
     m_cells = KV_TRY(sweepCells(m_spec));
     m_rows.resize(m_cells.size());
-    m_times.resize(m_cells.size());
+    m_lines.resize(m_cells.size());
+    KV_TRY(checkShard(m_spec, m_options.shard));
+    for (const SweepCell& cell : m_cells) m_total += isOurs(cell);
     std::map<std::string, int> idle;
     for (const SweepCell& cell : m_cells)
       for (std::string& one : idleKeys(cell.manifest)) ++idle[std::move(one)];
@@ -123,16 +174,34 @@ class Sweep {
     for (std::size_t i = 0; i < m_spec.prompts.size(); ++i) {
       const SweepPrompts& prompts = m_spec.prompts[i];
       const std::string place = prompts.file.empty() ? "prompts[" + std::to_string(i) + "].set" : pathOf(prompts.file);
-      json set = KV_TRY(prompts.file.empty() ? Result<json>(prompts.set) : readJsonFile(place, "bad_prompts"));
+      json set = prompts.set;
+      if (!prompts.file.empty()) set = KV_TRY(readPromptFile(place));
       for (const std::int64_t seed : m_spec.seeds) {
-        std::vector<SweepStory> stories = KV_TRY(readStories(set, place, seed, m_host->model(), prompts.limits));
+        if (!prompts.task.task.empty()) set = KV_TRY(writtenPrompts(prompts, seed));
+        std::vector<SweepStory> stories = KV_TRY(readStories(set, place, seed, m_host->model(), prompts.use));
         auto& entry = m_stories[{i, seed}] = std::make_unique<Stories>();
         entry->stories = std::move(stories);
         entry->hash = hashOf(set);
       }
     }
-    for (SweepCell& cell : m_cells) ++m_stories.at({cell.prompts, cell.seed})->waiting;
+    for (SweepCell& cell : m_cells) m_stories.at({cell.prompts, cell.seed})->waiting += isOurs(cell);
     return ok();
+  }
+
+  bool isOurs(const SweepCell& cell) const {
+    return shardOf(m_spec, cell, m_options.shard.count) == m_options.shard.index;
+  }
+
+  /// Samples of a generated task, kept for questions.jsonl.
+  Result<json> writtenPrompts(const SweepPrompts& prompts, std::int64_t seed) {
+    const TaskFrame frame = KV_TRY(taskFrame(m_host->model(), prompts.use.chat));
+    const Json samples = KV_TRY(taskSamples(prompts.task, seed, frame, m_host->model().tokenizer()));
+    for (const Json& sample : samples) {
+      Json line{{"prompts", prompts.name}, {"seed", seed}};
+      line.update(sample);
+      m_questions += line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    }
+    return json::parse(samples.dump());
   }
 
   /// Everything that decides a cell's figures.
@@ -148,11 +217,13 @@ class Sweep {
                  {"base", m_spec.base},
                  {"prompts", m_stories.at({cell.prompts, cell.seed})->hash},
                  {"ask", askName(prompts.ask)},
-                 {"stories", prompts.limits.stories},
-                 {"questions", prompts.limits.questions},
+                 {"stories", prompts.use.stories},
+                 {"questions", prompts.use.questions},
                  {"seed", cell.seed},
                  {"measure", m_spec.measure}};
     if (!m_spec.expressions.empty()) content["expressions"] = m_spec.expressions;
+    if (prompts.use.chat) content["chat"] = true;
+    if (prompts.use.newTokens) content["max_new_tokens"] = prompts.use.newTokens;
     return hashOf(content);
   }
 
@@ -181,7 +252,10 @@ class Sweep {
               {"numerics", m_numerics},
               {"prompts", Json::parse(prompts.dump())},
               {"spec", Json::parse(m_spec.given.dump())},
-              {"ids", hashOf(ids)}};
+              {"ids", hashOf(ids)},
+              {"shard", Json()}};
+    if (const SweepShard& shard = m_options.shard; shard.count > 1)
+      head["shard"] = {{"index", shard.index}, {"count", shard.count}, {"cells", m_total}};
     if (const json rules = addedRules(); !rules.empty()) head["policies"] = Json::parse(rules.dump());
     return head;
   }
@@ -195,6 +269,7 @@ class Sweep {
     const Json head = headNow();
     const bool old = m_options.resume && std::filesystem::exists(path);
     m_journal = KV_TRY(old ? SweepJournal::open(path) : SweepJournal::create(path, head));
+    if (!m_questions.empty() && !old) KV_TRY(writeWhole(m_options.out + "/questions.jsonl", m_questions));
     if (m_journal->head().is_null()) return m_journal->append(head);
     KV_TRY(compare(m_journal->head(), head));
     for (const Json& line : m_journal->lines()) KV_TRY(take(line, path));
@@ -219,19 +294,20 @@ class Sweep {
 
   Status take(const Json& line, const std::string& path) {
     SweepRow row = KV_TRY(sweepRow(line.value("row", Json()), path));
+    row.answers = KV_TRY(sweepAnswers(line.value("answers", Json()), path));
     const auto at = static_cast<std::size_t>(row.index);
-    if (row.index < 0 || at >= m_cells.size() || row.id != m_ids[at] || m_rows[at])
+    if (row.index < 0 || at >= m_cells.size() || row.id != m_ids[at] || m_rows[at] || !isOurs(m_cells[at]))
       return Error("bad_journal", "cannot use the journal " + path,
                    "cell " + std::to_string(row.index) + " (" + row.id + ") is not one of this sweep, or stands twice",
                    "start again with another --out");
-    finished(at, std::move(row), line.value("seconds", 0.0));
+    finished(at, std::move(row), line);
     ++m_found;
     return ok();
   }
 
-  void finished(std::size_t at, SweepRow row, double seconds) {
+  void finished(std::size_t at, SweepRow row, Json line) {
     m_failed += row.error.has_value();
-    m_times[at] = {row.index, row.id, seconds};
+    m_lines[at] = std::move(line);
     m_rows[at] = std::move(row);
     ++m_done;
     --m_stories.at({m_cells[at].prompts, m_cells[at].seed})->waiting;
@@ -241,7 +317,7 @@ class Sweep {
     m_start = Clock::now();
     tell(nullptr);
     const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    const std::int64_t open = static_cast<std::int64_t>(m_cells.size()) - m_done;
+    const std::int64_t open = m_total - m_done;
     const auto jobs = std::min<std::int64_t>(m_options.jobs > 0 ? m_options.jobs : cores, open);
     std::vector<std::thread> workers;
     try {
@@ -266,9 +342,10 @@ class Sweep {
     while (!m_stop) {
       const std::size_t at = m_next++;
       if (at >= m_cells.size()) return;
-      if (m_rows[at]) continue;  // found in the journal; no other worker looks at this cell
+      if (m_rows[at] || !isOurs(m_cells[at])) continue;  // found in the journal; no other worker looks at this cell
       const Clock::time_point start = Clock::now();
-      Result<SweepRow> row = runOne(m_cells[at], m_ids[at]);
+      const SweepCell& cell = m_cells[at];
+      Result<SweepRow> row = runOne(cell, m_ids[at], *m_stories.at({cell.prompts, cell.seed}));
       if (!row) return;  // stopped
       const std::lock_guard lock(m_mutex);
       keep(at, row.take(), since(start));
@@ -278,14 +355,17 @@ class Sweep {
   /// Under the lock.
   void keep(std::size_t at, SweepRow row, double seconds) {
     if (m_broken) return;
-    const std::string line = sweepLine(row);
-    if (Status written = m_journal->append(Json{{"row", Json::parse(line)}, {"seconds", seconds}}); !written) {
+    Json line{{"row", Json::parse(sweepLine(row))}};
+    if (!row.answers.empty()) line["answers"] = answersJson(row);
+    line["seconds"] = seconds;
+    if (Status written = m_journal->append(line); !written) {
       m_broken = written.error();
       m_stop = true;
       return;
     }
-    Result<SweepRow> kept = sweepRow(Json::parse(line), "the journal");  // as a resumed sweep would read it
-    finished(at, kept ? kept.take() : std::move(row), seconds);
+    Result<SweepRow> kept = sweepRow(line["row"], "the journal");  // as a resumed sweep would read it
+    if (kept) kept->answers = std::move(row.answers);
+    finished(at, kept ? kept.take() : std::move(row), std::move(line));
     Stories& stories = *m_stories.at({m_cells[at].prompts, m_cells[at].seed});
     if (stories.waiting == 0) stories.reference.reset();
     tell(&*m_rows[at]);
@@ -293,7 +373,7 @@ class Sweep {
 
   void tell(const SweepRow* row) {
     if (!m_options.progress) return;
-    SweepProgress progress{m_done, static_cast<std::int64_t>(m_cells.size()), m_failed, since(m_start), -1, row};
+    SweepProgress progress{m_done, m_total, m_failed, since(m_start), -1, row};
     const std::int64_t here = m_done - m_found;
     if (here > 0)
       progress.left = progress.seconds / static_cast<double>(here) * static_cast<double>(progress.total - m_done);
@@ -313,17 +393,18 @@ class Sweep {
             .attention = m_spec.measures("attention"),
             .needles = m_spec.measures("needles"),
             .bytes = m_spec.measures("bytes"),
+            .answers = m_spec.measures("answers"),
             .expressions = m_expressions,
             .progress = [this](const std::string&, std::int64_t, std::int64_t) { return goesOn(); }};
   }
 
   /// An error means stopped; an error of the cell stands in its row.
-  Result<SweepRow> runOne(const SweepCell& cell, const std::string& id) {
+  Result<SweepRow> runOne(const SweepCell& cell, const std::string& id, Stories& stories) {
     const SweepPrompts& prompts = m_spec.prompts[cell.prompts];
-    const SweepRow head{cell.index, id,        prompts.name, std::string(askName(prompts.ask)),
-                        cell.seed,  cell.axes, cell.budget};
+    SweepRow head{cell.index, id, prompts.name, std::string(askName(prompts.ask)), cell.seed, cell.axes, cell.budget};
+    head.task = prompts.task.task;
+    head.length = prompts.task.length;
     SweepRow row = head;
-    Stories& stories = *m_stories.at({cell.prompts, cell.seed});
     const CellWork work = workOf(cell, stories);
     const Status done = guarded("the cell was given up", [&] {
       const auto* reference = referenceFor(cell, stories, work);
@@ -349,10 +430,11 @@ class Sweep {
 
   Result<SweepOutcome> finish() {
     SweepOutcome out;
-    for (std::optional<SweepRow>& row : m_rows) out.rows.push_back(std::move(*row));
+    for (std::optional<SweepRow>& row : m_rows)
+      if (row) out.rows.push_back(std::move(*row));
     out.found = m_found;
     out.failed = m_failed;
-    KV_TRY(writeSweepFiles(m_options.out, m_spec.name, out.rows, m_times));
+    if (m_options.shard.count == 1) KV_TRY(writeSweepFiles(m_options.out, m_spec.name, m_lines));
     return out;
   }
 
@@ -362,13 +444,14 @@ class Sweep {
   std::vector<Expression> m_expressions;
   std::vector<std::string> m_ids;
   std::unique_ptr<Session> m_host;
-  std::string m_model, m_numerics;
+  std::string m_model, m_numerics, m_questions;
   std::map<std::pair<std::size_t, std::int64_t>, std::unique_ptr<Stories>> m_stories;
   std::unique_ptr<SweepJournal> m_journal;
 
   std::mutex m_mutex;  // for the journal and the members below, while workers run
   std::vector<std::optional<SweepRow>> m_rows;
-  std::vector<CellTime> m_times;
+  std::vector<Json> m_lines;  // of the journal, by cell
+  std::int64_t m_total = 0;   // cells of the shard
   std::int64_t m_done = 0, m_found = 0, m_failed = 0;
   std::optional<Error> m_broken;
   Clock::time_point m_start;
@@ -380,7 +463,7 @@ class Sweep {
 
 Result<SweepOutcome> runSweep(const SweepSpec& spec, const SweepOptions& options) { return Sweep(spec, options).run(); }
 
-Result<SweepOutcome> runSweep(const json& given, SweepOptions& options) {
+Result<SweepSpec> namedSweep(const json& given, SweepOptions& options) {
   SweepSpec spec;
   if (given.is_string()) {
     const std::string path = specPath(given.get<std::string>(), options.resources);
@@ -390,7 +473,17 @@ Result<SweepOutcome> runSweep(const json& given, SweepOptions& options) {
     spec = KV_TRY(SweepSpec::fromJson(given));
   }
   if (options.out.empty()) options.out = spec.name + ".sweep";
+  return spec;
+}
+
+Result<SweepOutcome> runSweep(const json& given, SweepOptions& options) {
+  const SweepSpec spec = KV_TRY(namedSweep(given, options));
   return runSweep(spec, options);
+}
+
+Result<SweepEstimate> estimateSweep(const json& given, SweepOptions& options) {
+  const SweepSpec spec = KV_TRY(namedSweep(given, options));
+  return guarded("the sweep was not measured", [&] { return Sweep(spec, options).estimate(); });
 }
 
 Result<SweepSpec> readSweepSpec(const std::string& path) {

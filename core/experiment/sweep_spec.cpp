@@ -14,7 +14,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr const char* kGroups[] = {"recall", "kl", "attention", "needles", "bytes"};
 constexpr std::int64_t kMostCells = 1'000'000;
 
 Error badField(const std::string& key, const json& value, const std::string& why) {
@@ -168,27 +167,112 @@ Status readLimit(const json& object, const std::string& place, const char* key, 
   return ok();
 }
 
-Result<SweepPrompts> readPrompts(const json& object, const std::string& place) {
-  KV_TRY(known(object, place, {"name", "file", "set", "ask", "stories", "questions"}));
-  SweepPrompts out;
-  out.name = KV_TRY(textOf(object, place + ".", "name"));
-  if (object.contains("file") == object.contains("set")) return badField(place, object, "needs either file or set");
-  out.file = KV_TRY(textOf(object, place + ".", "file", ""));
-  if (object.contains("set")) out.set = object["set"];
+Status readUse(const json& object, const std::string& place, SweepPrompts& out) {
   std::string ask = KV_TRY(textOf(object, place + ".", "ask", "after"));
   if (ask != "after" && ask != "inside") return badField(place + ".ask", ask, "is neither after nor inside");
   out.ask = ask == "after" ? Ask::After : Ask::Inside;
-  for (auto [key, limit] : {std::pair{"stories", &out.limits.stories}, {"questions", &out.limits.questions}})
+  for (auto [key, limit] : {std::pair{"stories", &out.use.stories},
+                            {"questions", &out.use.questions},
+                            {"max_new_tokens", &out.use.newTokens},
+                            {"samples", &out.task.samples}})
     KV_TRY(readLimit(object, place, key, *limit));
+  if (!object.contains("chat")) return ok();
+  if (!object["chat"].is_boolean()) return badField(place + ".chat", object["chat"], "is neither true nor false");
+  out.use.chat = object["chat"].get<bool>();
+  return ok();
+}
+
+/// A list of depths, or how many of them lie evenly from first to last.
+Status readDepths(const json& object, const std::string& place, TaskWish& out) {
+  if (!object.contains("depth")) return ok();
+  const json& value = object["depth"];
+  const std::string key = place + ".depth";
+  if (value.is_number_integer()) {
+    int count = 0;
+    KV_TRY(readLimit(object, place, "depth", count));
+    for (int i = 0; i < count; ++i) out.depths.push_back(count == 1 ? 0.5 : i / (count - 1.0));
+    return ok();
+  }
+  if (!value.is_array() || value.empty()) return badField(key, value, "is neither a count nor a list of depths");
+  for (const json& one : value) {
+    if (!one.is_number() || !(one.get<double>() >= 0 && one.get<double>() <= 1))
+      return badField(key, value, "holds what is no number from 0 to 1");
+    out.depths.push_back(one.get<double>());
+  }
+  return ok();
+}
+
+Result<std::vector<std::string>> readTaskNames(const json& value, const std::string& place) {
+  std::vector<std::string> all = namesOf(taskKinds());
+  if (value == "all") return all;
+  std::vector<std::string> out;
+  for (const json& one : value.is_array() ? value : json::array({value})) {
+    if (!one.is_string() || !taskKind(one.get<std::string>()))
+      return badField(
+          place + ".task", value,
+          "names no task that kvlab list tasks has" + nearestNote(one.is_string() ? one.get<std::string>() : "", all));
+    out.push_back(one.get<std::string>());
+  }
+  return out.empty() ? Result<std::vector<std::string>>(badField(place + ".task", value, "names no task")) : out;
+}
+
+Result<std::vector<int>> readLengths(const json& object, const std::string& place) {
+  constexpr std::int64_t kMost = 10'000'000;
+  if (!object.contains("length")) return badField(place + ".length", nullptr, "is missing");
+  const json& value = object["length"];
+  std::vector<int> out;
+  for (const json& one : value.is_array() ? value : json::array({value})) {
+    if (!one.is_number_integer() || one.get<std::int64_t>() < 1 || one.get<std::int64_t>() > kMost)
+      return badField(place + ".length", value, "is no number of tokens from 1 on, and no list of them");
+    out.push_back(one.get<int>());
+  }
+  return out.empty() ? Result<std::vector<int>>(badField(place + ".length", value, "has no entry")) : out;
+}
+
+/// One set for each task and length of the entry.
+Result<std::vector<SweepPrompts>> readTasks(const json& object, const std::string& place) {
+  KV_TRY(known(object, place, {"name", "task", "length", "depth", "samples", "ask", "chat", "max_new_tokens"}));
+  SweepPrompts each;
+  KV_TRY(readUse(object, place, each));
+  KV_TRY(readDepths(object, place, each.task));
+  each.task.newTokens = each.use.newTokens;
+  const std::vector<std::string> tasks = KV_TRY(readTaskNames(object["task"], place));
+  const std::vector<int> lengths = KV_TRY(readLengths(object, place));
+  const std::string given = KV_TRY(textOf(object, place + ".", "name", ""));
+  std::vector<SweepPrompts> out;
+  for (const int length : lengths)
+    for (const std::string& task : tasks) {
+      each.task.task = task;
+      each.task.length = length;
+      const std::string own = task + "-" + std::to_string(length);
+      each.name = given.empty() ? own : tasks.size() * lengths.size() == 1 ? given : given + "-" + own;
+      out.push_back(each);
+    }
   return out;
+}
+
+Result<std::vector<SweepPrompts>> readPrompts(const json& object, const std::string& place) {
+  if (object.is_object() && object.contains("task")) return readTasks(object, place);
+  KV_TRY(known(object, place, {"name", "file", "set", "ask", "stories", "questions", "chat", "max_new_tokens"}));
+  SweepPrompts out;
+  out.name = KV_TRY(textOf(object, place + ".", "name"));
+  if (object.contains("file") == object.contains("set"))
+    return badField(place, object, "needs one of file, set and task");
+  out.file = KV_TRY(textOf(object, place + ".", "file", ""));
+  if (object.contains("set")) out.set = object["set"];
+  KV_TRY(readUse(object, place, out));
+  return std::vector<SweepPrompts>{std::move(out)};
 }
 
 Status readMeasure(const json& list, SweepSpec& spec) {
   spec.measure.clear();
+  const std::vector<std::string> groups = sweepGroups();
   for (const json& group : list) {
-    const bool there =
-        std::any_of(std::begin(kGroups), std::end(kGroups), [&](const char* one) { return group == one; });
-    if (!there) return badField("measure", group, "holds what is none of recall, kl, attention, needles, bytes");
+    if (std::none_of(groups.begin(), groups.end(), [&](const std::string& one) { return group == one; })) {
+      std::string all;
+      for (const std::string& one : groups) all += (all.empty() ? "" : ", ") + one;
+      return badField("measure", group, "holds what is none of " + all);
+    }
     spec.measure.push_back(group.get<std::string>());
   }
   return ok();
@@ -333,7 +417,7 @@ Result<SweepSpec> SweepSpec::fromJson(const json& object) {
       known(object, "", {"name", "about", "base", "reference", "axes", "seeds", "prompts", "measure", "expressions"}));
   SweepSpec spec;
   spec.given = object;
-  spec.measure.assign(std::begin(kGroups), std::end(kGroups));
+  spec.measure = sweepGroups();
   spec.name = KV_TRY(textOf(object, "", "name", spec.name));
   spec.base = object.value("base", json{{"model", "demo"}});
   spec.reference = object.value("reference", json{{"policy", "full"}});
@@ -347,10 +431,12 @@ Result<SweepSpec> SweepSpec::fromJson(const json& object) {
   std::set<std::string> names;
   for (std::size_t i = 0; i < object["prompts"].size(); ++i) {
     const std::string place = "prompts[" + std::to_string(i) + "]";
-    SweepPrompts prompts = KV_TRY(readPrompts(object["prompts"][i], place));
-    if (!names.insert(prompts.name).second)
-      return badField(place + ".name", prompts.name, "is the name of another prompt set");
-    spec.prompts.push_back(std::move(prompts));
+    std::vector<SweepPrompts> sets = KV_TRY(readPrompts(object["prompts"][i], place));
+    for (SweepPrompts& prompts : sets) {
+      if (!names.insert(prompts.name).second)
+        return badField(place + ".name", prompts.name, "is the name of another prompt set");
+      spec.prompts.push_back(std::move(prompts));
+    }
   }
   if (object.contains("measure")) {
     KV_TRY(listOf(object, "", "measure"));

@@ -9,13 +9,16 @@
 //             {"name", "values": [{"label", "set": {manifest changes}}]}
 //             {"name", "budget": "ratio" | "tokens", "values": [numbers]}],   merged into the key policy
 //    "seeds": [1, 2, 3],                     which stories; also sampling.seed and the seed of a policy that takes one
-//    "prompts": [{"name", "file" | "set", "ask": "after" | "inside", "stories", "questions"}],
-//    "measure": ["recall", "kl", "attention", "needles", "bytes"],
+//    "prompts": [{"name", "file" | "set", "ask": "after" | "inside", "stories", "questions", "chat", "max_new_tokens"},
+//                {"name"?, "task": NAME | [NAMES] | "all", "length": tokens | [tokens], "depth": [0 .. 1] | count,
+//                 "samples", "ask", "chat", "max_new_tokens"}],
+//    "measure": ["recall", "kl", "attention", "needles", "bytes", "answers"],
 //    "expressions": ["rows(layer==3)"]}      what else is measured, in the language of core/watch/expression.h
 //
 // A value {"label", "value"} of the first form may also "set" other changes; it, or one of the second, may say
 // "without": ["budget"]: it does not vary along that axis and has one cell there. A file's name is relative to the
-// specification's folder, or "resource:prompts/recall-512.json".
+// specification's folder, or "resource:prompts/recall-512.json". Prompts with a task are written for the model
+// (core/tasks/task_samples.h): one set for each task and length, TASK-LENGTH by name, with the given name in front.
 #pragma once
 #include <optional>
 #include <string>
@@ -44,7 +47,8 @@ struct SweepPrompts {
   std::string name, file;
   nlohmann::json set;  // inline; null = in the file
   Ask ask = Ask::After;
-  PromptLimits limits = {};
+  PromptUse use = {};
+  TaskWish task = {};  // its length and name stand in the results; no name = in file or set
 };
 
 struct SweepSpec {

@@ -63,6 +63,9 @@ struct EngineHypothesis {
   bool rows = false;
 };
 
+/// Rows that a context has by right once it has grown past a change of its rotation: a cause, and no mistake.
+inline constexpr std::string_view kGrownRotation = "grown_rotation";
+
 /// All of them, cheap and likely ones first.
 std::span<const EngineHypothesis> engineHypotheses();
 

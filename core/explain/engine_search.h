@@ -21,6 +21,7 @@ struct FoundTrial {
   EngineTrial trial;
   TokenRows rows;  // of all layers
   TrialFit fit;
+  std::vector<std::int32_t> kept = {};  // of stale rows: keptTokens(); else empty
 };
 
 struct EngineSearch {
@@ -36,9 +37,15 @@ struct EngineSearch {
 /// Trials that leave clearly less over than exact rows do, the best first.
 Result<std::vector<FoundTrial>> searchEngine(const EngineSearch& search);
 
-/// Rows as an edit leaves them that keeps rows behind it: `before` was computed whole, its tokens that `ids` share keep
-/// their rows at their new positions, the others are computed at last. Error: bad_argument where `before` shares
-/// nothing with the text.
-Result<TokenRows> keptRows(const HypothesisRoom& room, int layers, const Progress& progress);
+/// An edit that keeps rows behind it: `before` was computed whole, its tokens that keptTokens() names keep their rows
+/// at their new positions, the others are computed at last.
+struct KeptPass {
+  TokenPass pass;                  // tokens of `before`, then those that were computed at last
+  std::vector<std::int32_t> rows;  // [tokens of the text] index in pass.ids
+};
+/// Rows were computed from the right tokens. Keys that were turned once more were rounded once more, so that those of
+/// the lowest layer may be off by twice their bound.
+bool lowestRight(const LeftSignature& left);
+KeptPass keptPass(const HypothesisRoom& room, const std::vector<std::int32_t>& kept);
 
 }  // namespace kvlab

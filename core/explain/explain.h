@@ -26,9 +26,11 @@ enum class Side : std::uint8_t { Keys, Values };
 std::string_view name(Side side);  // "keys", "values"
 
 struct ExplainAsk {
-  std::vector<TokenId> ids = {};     // text of the cache; empty = that of the file
-  std::vector<TokenId> before = {};  // text before the last edit; empty = that of the file, where it differs from `ids`
-  bool engine = true;                // run faults of attention in this engine
+  std::vector<TokenId> ids = {};  // text of the cache; empty = that of the file
+  std::vector<TokenId> before =
+      {};              // text before the last edit; empty = that of the file, where it differs from `ids`;
+                       // where only the file's has as many tokens as there are rows, the two change places
+  bool engine = true;  // run faults of attention in this engine
   std::int64_t mostBytes = std::int64_t{4} << 30;  // rows that may be held at once, as f32
   Progress progress = {};
 };
@@ -61,7 +63,7 @@ struct Cause {
 struct LeftFigures {
   double keys = 0, values = 0;            // middle row-head (median) over all layers
   double worstKeys = 0, worstValues = 0;  // worst row of all layers
-  double wrong = 0;                       // share of row-heads above their bound
+  double wrong = 0;                       // share of row-heads above their bound; NaN of a rival where nobody counted
 };
 
 /// Another explanation that was tried.

@@ -45,25 +45,30 @@ class Explainer {
   bool readTextOfRows(const FoundReading& values, RowPlaces& places);
   Status takeText(const RowPlaces& places);
   void placeLayers(const RowPlaces& first);
+  void nameMissingIn(std::int32_t layer, const RowPlaces& places);
   void nameMissing(const RowPlaces& places);
   void mapLayers();
   void findTypes();
+  void findOtherScales(std::size_t side);
   void findScale(std::size_t side);
   void correctPhases();
 
   // explainer_bounds.cpp
   Status bound();
   Result<RowBounds> boundsOf(kernels::Backend* backend, const StoredType* between, int layers);
+  void allowNoiseOf(std::size_t layers);
   double wrongIn(const RowBounds& bounds) const;
   void compare(const TokenRows& ours);
   void compareLayer(std::size_t index, const TokenRows& ours);
   RowRounding rounding() const;
+  Status boundKept(const KeptPass& kept);
 
   // explainer_answer.cpp
   Status findFaults(const TokenRows& ours);
   void nameForeign(std::vector<RowFault>& faults) const;
   LeftSignature signature(bool withFaults) const;
   Status runEngine();
+  void guessStale();
   Result<bool> runTrials(const LeftSignature& over, bool ofRows);
   TrialFit fitOf(const TokenRows& rows, int layers, bool withFaults) const;
   Explanation answer();
@@ -106,7 +111,10 @@ class Explainer {
   std::vector<Rival> m_rivals;
   std::vector<std::string> m_notes;
   RowBounds m_bounds;
-  std::vector<std::vector<bool>> m_faulty;  // [layers of the file][rows] explained by a fault of the row
+  std::unique_ptr<kernels::Backend> m_arithmetic;  // of the bounds; null = that of the session
+  const StoredType* m_between = nullptr;           // 16-bit type that the engine computes in; null = f32
+  double m_noise = 1;                              // factor of the bounds, for arithmetic that is unknown here
+  std::vector<std::vector<bool>> m_faulty;         // [layers of the file][rows] explained by a fault of the row
   std::vector<Cause> m_faults;
   std::optional<FoundTrial> m_trial;
   std::optional<Cause> m_guess;  // a cause that could not be verified

@@ -15,12 +15,14 @@ namespace {
 
 // Single heads of rows a little above their bounds are draws of the noise that the bounds model.
 constexpr double kFewWrong = 0.002, kLittleAbove = 2;
+constexpr double kOffBefore = 0.02;                      // share of the tokens before an edit that rounding may move
 constexpr double kLooksStale = 0.05;                     // share of the tokens behind an edit whose rows it has moved
 constexpr double kMostSeconds = 45, kTrialSeconds = 20;  // until no further trial begins; trials have at least
 
 /// How a program lays out rows by itself, which its files do not say.
 bool usualOf(const ForeignCache& cache, const Cause& cause) {
   const std::string side = memberOr(cause.parameters, "side", std::string());
+  if (cause.kind == kGrownRotation) return true;
   if (cache.importer == "llama.cpp")
     return (cause.kind == "pairing" && side == "keys" && cause.parameters["pairs"] == "neighbours") ||
         (cause.kind == "hadamard" && storedType(cache.layers.front().keys.type) &&
@@ -143,10 +145,8 @@ LeftSignature Explainer::signature(bool withFaults) const {
   out.firstLayerRight = out.firstLayer > 0;
   std::size_t wrong = 0, all = 0;
   for (int layer = out.firstLayer; layer < config().layers; ++layer)
-    for (std::size_t token = at(out.firstToken); token < tokens; ++token) {
-      ++all;
+    for (std::size_t token = at(out.firstToken); token < tokens; ++token, ++all)
       wrong += out.keys[at(layer)][token] > 1 || out.values[at(layer)][token] > 1;
-    }
   out.dense = all > 0 ? static_cast<double>(wrong) / static_cast<double>(all) : 0;
   return out;
 }
@@ -195,6 +195,8 @@ Result<bool> Explainer::runTrials(const LeftSignature& over, bool ofRows) {
   if (!explains) return false;
   const double before = figures(false).wrong, beforeAll = figures(true).wrong;
   const std::vector<RowPlaces> places = m_places;
+  const RowBounds bounds = m_bounds;
+  if (!found.front().kept.empty()) KV_TRY(boundKept(keptPass(room, found.front().kept)));
   const TokenRows rows = found.front().rows;
   m_trial = std::move(found.front());
   for (RowPlaces& some : m_places)
@@ -208,6 +210,7 @@ Result<bool> Explainer::runTrials(const LeftSignature& over, bool ofRows) {
   // It only moved what is wrong to rows that count by themselves.
   m_trial.reset();
   m_places = places;
+  m_bounds = bounds;
   compare(m_exact);
   KV_TRY(findFaults(m_exact));
   return false;
@@ -219,14 +222,43 @@ Status Explainer::runEngine() {
   if (figures(false).wrong == 0) return ok();
   const LeftSignature over = signature(false);
   if (KV_TRY(runTrials(over, false))) return ok();
-  if (over.firstLayerRight && over.firstToken > 0 && over.dense > kLooksStale)
-    m_guess =
-        Cause{"stale_rows",
-              {{"position", over.firstToken}, {"verified", false}},
-              "rows from position " + std::to_string(over.firstToken) +
-                  " on look stale, as since an edit there: their tokens are right, and they were computed from others",
-              0};
+  guessStale();
   return ok();
+}
+
+/// Rows of the right tokens that were computed from others, where nobody says from which.
+void Explainer::guessStale() {
+  const LeftSignature over = signature(true);
+  if (!lowestRight(over) || over.dense <= kLooksStale) return;
+  const int lowest = std::max(1, over.firstLayer);
+  const auto layers = static_cast<std::size_t>(config().layers - lowest);
+  std::size_t first = 0, wrong = 0;
+  for (; first < m_ids.size(); ++first, wrong = 0) {
+    for (int layer = lowest; layer < config().layers; ++layer)
+      wrong += over.keys[at(layer)][first] > 1 || over.values[at(layer)][first] > 1;
+    if (wrong * 4 >= layers) break;
+  }
+  if (first == 0 || first == m_ids.size()) return;
+  const auto off = [&](std::size_t token) {
+    for (int layer = lowest; layer < config().layers; ++layer)
+      if (over.keys[at(layer)][token] > 1 || over.values[at(layer)][token] > 1) return true;
+    return false;
+  };
+  std::size_t before = 0;
+  for (std::size_t token = 0; token < first; ++token) before += off(token);
+  if (static_cast<double>(before) > kOffBefore * static_cast<double>(first)) return;
+  // Where a text repeats itself, stale rows are near those of the other time.
+  std::erase_if(m_faults, [&](const Cause& one) {
+    return one.kind == "rows_of_other_tokens" && one.parameters.contains("layers") &&
+        one.parameters["layers"].front() != m_layers.front().layer;
+  });
+  m_guess = Cause{
+      "stale_rows",
+      {{"position", first}, {"verified", false}},
+      "rows from position " + std::to_string(first) +
+          " on look stale, as since an edit there: their tokens are right, and they were computed from others. The "
+          "text before the edit would show it",
+      0};
 }
 
 LeftFigures Explainer::figures(bool withFaults) const {
@@ -285,6 +317,7 @@ double Explainer::errorWithout(const std::string& kind) const {
     if (reading.turning.kind == kind) part = true, reading.turning.kind.clear();
     if (kind == "head_order" || kind == "head_map") part = part || !reading.headMap.empty(), reading.headMap.clear();
     if (kind == "scale") part = part || reading.scale != 1, reading.scale = 1;
+    if (kind == "scale_of_neighbour") part = part || reading.otherScales(), reading.scaleHeads = reading.scaleRows = 0;
     if (kind == "keys_and_values_swapped") part = part || reading.source != reading.side, reading.source = reading.side;
     if (!part) continue;
     Counted figures;
@@ -391,8 +424,8 @@ std::string Explainer::verdict(const Explanation& out) const {
   std::string from;
   if (const std::optional<ExplainedPlace> first = firstWrong())
     from = " from layer " + std::to_string(first->layer) + ", row " + std::to_string(first->row) + " on";
-  return "not explained: " + numberWords(100 * out.left.wrong, 2) + " % of the heads of rows differ" + from +
-      (causes.empty() ? "" : "; this much is known: " + causes);
+  return std::string(m_guess ? "explained in part: " : "not explained: ") + numberWords(100 * out.left.wrong, 2) +
+      " % of the heads of rows differ" + from + (causes.empty() ? "" : "; this much is known: " + causes);
 }
 
 }  // namespace kvlab

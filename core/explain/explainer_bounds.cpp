@@ -56,7 +56,18 @@ Result<RowBounds> Explainer::boundsOf(kernels::Backend* backend, const StoredTyp
   some.phases = m_exact.phases;
   some.keys.assign(m_exact.keys.begin(), m_exact.keys.begin() + layers);
   some.values.assign(m_exact.values.begin(), m_exact.values.begin() + layers);
-  return rowBounds(pass, some, rounding(), between);
+  return rowBounds(pass, some, rounding(), between, backend == nullptr);
+}
+
+void Explainer::allowNoiseOf(std::size_t layers) {
+  for (std::size_t i = 0; m_bounds.wide && i < layers; ++i) {
+    compareLayer(i, m_exact);
+    for (const std::size_t side : {kKeys, kValues}) {
+      std::vector<std::vector<float>>& all = m_reading[side].source == Side::Keys ? m_bounds.keys : m_bounds.values;
+      const int own = ownOf(i, side);
+      if (at(own) < all.size()) allowNoise(own, side == kKeys ? m_layers[i].keys : m_layers[i].values, all[at(own)]);
+    }
+  }
 }
 
 /// Share of heads of rows above their bounds in the lowest layer.
@@ -79,13 +90,13 @@ double Explainer::wrongIn(const RowBounds& bounds) const {
 Status Explainer::bound() {
   const int lowest = m_layers.front().own + 1;
   const StoredType *f32 = storedType("f32"), *f16 = storedType("f16"), *bf16 = storedType("bf16");
-  const StoredType* between = nullptr;
+  const StoredType*& between = m_between;
   for (const StoredType* type : m_type)
     if (type && type != f32 && between != bf16) between = type == bf16 ? bf16 : f16;
   m_bounds = KV_TRY(boundsOf(nullptr, between, lowest));
+  allowNoiseOf(1);
   compareLayer(0, m_exact);
-  std::unique_ptr<kernels::Backend> other;
-  double factor = 1;
+  std::unique_ptr<kernels::Backend>& other = m_arithmetic;
   const ExplainedLayer& first = m_layers.front();
   const double noise = std::max(middleOf(first.keys), middleOf(first.values));
   if (wrongIn(m_bounds) > 0.3 && noise < kMostNoise) {
@@ -109,7 +120,7 @@ Status Explainer::bound() {
         ratios.push_back(std::max(first.keys[i] / first.keyBounds[i], first.values[i] / first.valueBounds[i]));
       const double most = middleOf(ratios, 0.95), usual = middleOf(ratios);
       if (noise < 0.06 && usual > 1 && most < 4 * usual) {
-        factor = 1.5 * most;
+        m_noise = 1.5 * most;
         m_more.push_back({"arithmetic",
                           {{"noise", noise}},
                           "the engine computes with other arithmetic: all rows differ by about " +
@@ -119,9 +130,32 @@ Status Explainer::bound() {
     }
   }
   m_bounds = KV_TRY(boundsOf(other.get(), between, static_cast<int>(m_exact.keys.size())));
+  allowNoiseOf(m_layers.size());
   for (std::vector<std::vector<float>>* side : {&m_bounds.keys, &m_bounds.values})
     for (std::vector<float>& layer : *side)
-      for (float& bound : layer) bound *= static_cast<float>(factor);
+      for (float& bound : layer) bound *= static_cast<float>(m_noise);
+  return ok();
+}
+
+/// Rows of another text travelled otherwise: they have the bounds that they had there. A key that was turned to another
+/// place was rounded once more.
+Status Explainer::boundKept(const KeptPass& kept) {
+  TokenPass pass = kept.pass;
+  pass.stored = {};
+  const TokenRows rows = KV_TRY(tokenRows(pass));
+  if (m_arithmetic) pass.backend = m_arithmetic.get();
+  const RowBounds there = KV_TRY(rowBounds(pass, rows, rounding(), m_between, !m_arithmetic));
+  const std::size_t heads = at(config().kvHeads);
+  const bool blocks = m_type[kKeys] && m_type[kKeys]->block > 0;
+  for (std::size_t layer = 0; layer < m_bounds.keys.size(); ++layer)
+    for (std::size_t i = 0; i < kept.rows.size() * heads; ++i) {
+      const std::size_t token = i / heads, from = at(kept.rows[token]) * heads + i % heads;
+      const bool again = blocks && kept.rows[token] != static_cast<std::int32_t>(token);
+      const auto factor = static_cast<float>(m_noise);
+      float &key = m_bounds.keys[layer][i], &value = m_bounds.values[layer][i];
+      key = std::max(key, (again ? 2 : 1) * factor * there.keys[layer][from]);
+      value = std::max(value, factor * there.values[layer][from]);
+    }
   return ok();
 }
 

@@ -7,6 +7,15 @@
 namespace kvlab {
 namespace {
 
+/// A text of as many tokens as the cache has places.
+bool hasLength(const std::vector<TokenId>& ids, const ForeignCache& cache) {
+  std::int64_t places = 0;
+  for (const ForeignLayer& layer : cache.layers)
+    places = std::max(
+        places, layer.positions.empty() ? layer.rows : std::int64_t{*std::ranges::max_element(layer.positions)} + 1);
+  return static_cast<std::int64_t>(ids.size()) == places;
+}
+
 Error refused(std::string code, std::string why, std::string remedy) {
   return Error(std::move(code), "the cache was not explained", std::move(why), std::move(remedy));
 }
@@ -20,7 +29,11 @@ Status Explainer::open() {
   KV_TRY(checkShapes());
   m_ids = m_ask.ids.empty() ? m_cache.ids : m_ask.ids;
   m_before = m_ask.before;
-  if (m_before.empty() && !m_ask.ids.empty() && m_cache.ids != m_ask.ids) m_before = m_cache.ids;
+  if (m_before.empty() && !m_ask.ids.empty() && m_cache.ids != m_ask.ids) {
+    m_before = m_cache.ids;
+    // Two texts and no word which is the older one: rows are of the text that has their number.
+    if (!m_before.empty() && hasLength(m_before, m_cache) && !hasLength(m_ids, m_cache)) std::swap(m_ids, m_before);
+  }
   if (m_ids.empty())
     return refused("bad_argument", "the file has no token ids", "give the ids of the text whose cache it is: --ids");
   for (const std::vector<TokenId>* ids : {&m_ids, &m_before})

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -13,7 +14,8 @@
 namespace kvlab {
 namespace {
 
-constexpr double kFound = 0.6;  // mean error up to which a reading tells something
+constexpr double kFarRow = 0.25;  // square of a relative distance: the row is another token's
+constexpr double kFound = 0.6;    // mean error up to which a reading tells something
 
 /// Sine of the angle between heads, on average over some rows.
 double apartness(std::span<const float> theirs, std::span<const float> ours, std::size_t width, std::size_t dim) {
@@ -30,6 +32,32 @@ double apartness(std::span<const float> theirs, std::span<const float> ours, std
       sum += std::sqrt(std::max(0.0, 1 - cosine * cosine)), ++count;
     }
   return count > 0 ? sum / static_cast<double>(count) : 1;
+}
+
+/// The row that is furthest from ours: squares of its distance and of its length.
+double worstRow(std::span<const float> theirs, std::span<const float> ours, std::size_t width) {
+  double out = 0;
+  for (std::size_t from = 0; from < theirs.size(); from += width) {
+    double apart = 0, length = 0;
+    for (std::size_t i = from; i < from + width; ++i)
+      apart += (double{theirs[i]} - ours[i]) * (double{theirs[i]} - ours[i]), length += double{ours[i]} * ours[i];
+    if (std::isfinite(length) && length > 0) out = std::max(out, std::isfinite(apart) ? apart / length : 1e9);
+  }
+  return out;
+}
+
+/// Tokens between the first and the last that no row is of.
+std::vector<std::int32_t> missingTokens(const RowPlaces& places) {
+  const std::set<std::int32_t> has(places.tokens.begin(), places.tokens.end());
+  std::vector<std::int32_t> out;
+  for (std::int32_t token = has.empty() ? 0 : *has.begin(); !has.empty() && token < *has.rbegin(); ++token)
+    if (token >= 0 && !has.contains(token)) out.push_back(token);
+  return out;
+}
+
+std::string missingText(const std::vector<std::int32_t>& tokens) {
+  return std::string(tokens.size() == 1 ? "the row of token " : "the rows of tokens ") + rangeWords(tokens) +
+      (tokens.size() == 1 ? " is missing" : " are missing");
 }
 
 std::string layerMapText(const std::vector<std::int32_t>& layers, const std::vector<std::int32_t>& own) {
@@ -65,6 +93,7 @@ FoundReading Explainer::searchSide(Side side, const std::vector<RowPlaces>& plac
   std::vector<FoundReading> found = readingsOf(side, places, rowsOf(0, side == Side::Keys ? kKeys : kValues));
   for (std::size_t i = 1; i < found.size(); ++i) {
     Rival rival{causesOf(found[i].reading, std::string(name(side))), {}};
+    rival.left.wrong = std::numeric_limits<double>::quiet_NaN();
     (side == Side::Keys ? rival.left.keys : rival.left.values) = found[i].rest;
     if (!rival.causes.empty()) m_rivals.push_back(std::move(rival));
   }
@@ -204,16 +233,8 @@ Status Explainer::takeText(const RowPlaces& places) {
 /// Tokens in the middle of the text that no row is of, where the file says no positions that would tell the same.
 void Explainer::nameMissing(const RowPlaces& places) {
   if (!m_cache.layers.front().positions.empty()) return;
-  const std::set<std::int32_t> has(places.tokens.begin(), places.tokens.end());
-  std::vector<std::int32_t> missing;
-  for (std::int32_t token = *has.begin(); token < *has.rbegin(); ++token)
-    if (token >= 0 && !has.contains(token)) missing.push_back(token);
-  if (missing.empty()) return;
-  m_more.push_back({"missing_rows",
-                    {{"tokens", missing}},
-                    std::string(missing.size() == 1 ? "the row of token " : "the rows of tokens ") +
-                        rangeWords(missing) + (missing.size() == 1 ? " is missing" : " are missing"),
-                    0});
+  const std::vector<std::int32_t> missing = missingTokens(places);
+  if (!missing.empty()) m_more.push_back({"missing_rows", {{"tokens", missing}}, missingText(missing), 0});
 }
 
 Status Explainer::read() {
@@ -259,6 +280,7 @@ Status Explainer::read() {
   }
   if (keys.own == values.own && keys.own != m_layers.front().own) m_layers.front().own = keys.own;
   placeLayers(m_places.front());
+  for (const std::size_t side : {kKeys, kValues}) findOtherScales(side);
   findTypes();
   for (const std::size_t side : {kKeys, kValues}) findScale(side);
   mapLayers();
@@ -274,7 +296,8 @@ void Explainer::placeLayers(const RowPlaces& first) {
   m_places.assign(1, kept);
   for (std::size_t i = 1; i < m_cache.layers.size(); ++i) {
     const ForeignLayer& layer = m_cache.layers[i];
-    if (layer.rows == lowest.rows && layer.positions == lowest.positions) {
+    const bool alike = layer.rows == lowest.rows && layer.positions == lowest.positions;
+    if (alike && (!layer.positions.empty() || at(layer.rows) >= m_ids.size())) {
       m_places.push_back(kept);
       continue;
     }
@@ -288,16 +311,45 @@ void Explainer::placeLayers(const RowPlaces& first) {
       continue;
     }
     const std::vector<float> theirs = m_reading[kValues].undone(shapeOf(i), rowsOf(i, kValues));
+    const auto oursAt = [&](const RowPlaces& places) {
+      return expectedRows(m_reading[kValues], config(), m_exact, m_layers[i].own, places,
+                          static_cast<std::int64_t>(m_ids.size()));
+    };
+    if (layer.rows == lowest.rows) likely.insert(likely.begin(), kept);
     std::size_t best = 0;
     double rest = 2;
-    for (std::size_t j = 0; j < likely.size(); ++j) {
-      const std::vector<float> ours = expectedRows(m_reading[kValues], config(), m_exact, m_layers[i].own, likely[j],
-                                                   static_cast<std::int64_t>(m_ids.size()));
-      const double now = apartness(theirs, ours, width(), at(config().headDim));
-      if (now < rest * 0.9) rest = now, best = j;
+    for (std::size_t j = 0; j < likely.size(); ++j)
+      if (const double now = apartness(theirs, oursAt(likely[j]), width(), at(config().headDim)); now < rest * 0.9)
+        rest = now, best = j;
+    if (at(layer.rows) < m_ids.size() && worstRow(theirs, oursAt(likely[best]), width()) > kFarRow) {
+      RowPlaces all;
+      for (std::size_t token = 0; token < m_ids.size(); ++token)
+        all.tokens.push_back(static_cast<std::int32_t>(token)), all.phases.push_back(double(token));
+      if (std::optional<RowPlaces> found = placesWithHoles(theirs, oursAt(all), width())) {
+        nameMissingIn(layer.layer, *found);
+        m_places.push_back(std::move(*found));
+        continue;
+      }
     }
     m_places.push_back(std::move(likely[best]));
   }
+}
+
+/// Tokens in the middle of a layer that no row is of, where the layers below have them.
+void Explainer::nameMissingIn(std::int32_t layer, const RowPlaces& places) {
+  const std::vector<std::int32_t> missing = missingTokens(places);
+  if (missing.empty() || missing == missingTokens(m_places.front())) return;
+  for (Cause& cause : m_more)
+    if (cause.kind == "missing_rows" && cause.parameters.contains("layers") && cause.parameters["tokens"] == missing) {
+      cause.parameters["layers"].push_back(layer);
+      const auto layers = cause.parameters["layers"].get<std::vector<std::int32_t>>();
+      cause.text = missingText(missing) + " in layers " + rangeWords(layers);
+      return;
+    }
+  m_more.push_back({"missing_rows",
+                    {{"tokens", missing}, {"layers", {layer}}},
+                    missingText(missing) + " in layer " + std::to_string(layer),
+                    0});
 }
 
 /// Layers that hold the rows of other layers of the model: both sides, or one.
@@ -345,9 +397,10 @@ void Explainer::findTypes() {
     const StoredType* holds = nullptr;
     for (const std::string_view narrow : {"fp8_e5m2", "fp8_e4m3", "bf16", "f16"})
       if (!holds && holdsAll(*storedType(narrow), rowsOf(0, side))) holds = storedType(narrow);
-    if (holds && (!named || holds->bits < named->bits)) {
+    const bool brain = holds == storedType("bf16") && named == storedType("f16");  // as wide, and another grid
+    if (holds && (!named || holds->bits < named->bits || brain)) {
       const std::string says = named ? std::string(named->name) : "another type";
-      if (holds->bits < 16)
+      if (holds->bits < 16 || named == storedType("f16"))
         m_more.push_back({"row_type",
                           {{"side", of}, {"type", holds->name}, {"named", says}},
                           of + " were rounded to " + std::string(holds->name) + " and then stored as " + says,
@@ -388,34 +441,13 @@ void Explainer::findTypes() {
                       0});
     m_type[side] = best;
   }
-  if (m_more.size() == 2 && m_more[0].kind == "row_type" &&
-      m_more[0].parameters["type"] == m_more[1].parameters["type"]) {
+  const auto last = m_more.rbegin();
+  if (m_more.size() >= 2 && last[0].kind == "row_type" && last[1].kind == "row_type" &&
+      last[0].parameters["type"] == last[1].parameters["type"]) {
     m_more.pop_back();
-    m_more[0].parameters.erase("side");
-    m_more[0].text = "keys and values" + m_more[0].text.substr(4);
+    m_more.back().parameters.erase("side");
+    m_more.back().text = "keys and values" + m_more.back().text.substr(4);
   }
-}
-
-void Explainer::findScale(std::size_t side) {
-  const std::vector<float> theirs = m_reading[side].undone(shapeOf(0), rowsOf(0, side));
-  const std::vector<float> ours = expectedRows(m_reading[side], config(), m_exact, m_layers.front().own,
-                                               m_places.front(), static_cast<std::int64_t>(m_ids.size()));
-  const std::size_t dim = at(config().headDim);
-  std::vector<double> factors;
-  for (std::size_t from = 0; from < ours.size(); from += dim) {
-    double dot = 0, length = 0, other = 0;
-    for (std::size_t i = from; i < from + dim; ++i)
-      dot += double{theirs[i]} * ours[i], length += double{ours[i]} * ours[i], other += double{theirs[i]} * theirs[i];
-    const double cosine = length > 0 && other > 0 ? dot / std::sqrt(length * other) : 0;
-    if (std::abs(cosine) > 0.8 && std::isfinite(cosine)) factors.push_back(dot / length);
-  }
-  if (factors.size() * 2 * dim < ours.size()) return;
-  std::ranges::sort(factors);
-  const double middle = factors[factors.size() / 2];
-  const double spread = factors[factors.size() * 9 / 10] - factors[factors.size() / 10];
-  const double floor = typeError(m_type[side], ours, config().headDim);
-  if (std::abs(middle - 1) < 0.01 + floor || spread > 0.25 * std::abs(middle - 1)) return;
-  m_reading[side].scale = std::strtod(numberWords(middle, 5).c_str(), nullptr);
 }
 
 /// Rows whose keys are right but for the position that they are turned to.

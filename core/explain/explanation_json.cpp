@@ -73,6 +73,11 @@ std::string line(const std::string& what, const std::string& text) {
   return "  " + what + std::string(what.size() < 10 ? 10 - what.size() : 1, ' ') + text + "\n";
 }
 
+/// ", and 2.4 % of the heads of rows are above their bounds"
+std::string wrongWords(double share) {
+  return share > 0 ? ", and " + numberWords(100 * share, 2) + " % of the heads of rows are above their bounds" : "";
+}
+
 std::string sideLine(const LeftFigures& one) {
   return "keys " + numberWords(one.keys) + " (worst " + numberWords(one.worstKeys) + "), values " +
       numberWords(one.values) + " (worst " + numberWords(one.worstValues) + ")";
@@ -156,7 +161,8 @@ std::string explanationText(const Explanation& one) {
     std::string causes;
     for (const Cause& cause : one.rivals[i].causes) causes += (causes.empty() ? "" : "; ") + cause.text;
     out += line(i == 0 ? "rivals" : "",
-                causes + ": leaves " + numberWords(std::max(one.rivals[i].left.keys, one.rivals[i].left.values)));
+                causes + ": leaves " + numberWords(std::max(one.rivals[i].left.keys, one.rivals[i].left.values)) +
+                    wrongWords(one.rivals[i].left.wrong));
   }
   for (std::size_t i = 0; i < one.notes.size(); ++i) out += line(i == 0 ? "notes" : "", one.notes[i]);
   return out + line("time", numberWords(one.seconds, 3) + " s");

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/api/json_values.h"
 #include "core/api/texts.h"
 #include "core/explain/left_map.h"
 
@@ -200,9 +201,10 @@ std::string causesInWords(const std::vector<Cause>& causes) {
 
 std::string rivals(const Explanation& explanation) {
   if (explanation.rivals.empty()) return {};
-  std::vector<std::vector<std::string>> cells{{"causes", "leaves over"}};
+  std::vector<std::vector<std::string>> cells{{"causes", "leaves over", "heads above their bounds"}};
   for (const Rival& rival : explanation.rivals)
-    cells.push_back({causesInWords(rival.causes), leftText(std::max(rival.left.keys, rival.left.values))});
+    cells.push_back({causesInWords(rival.causes), leftText(std::max(rival.left.keys, rival.left.values)),
+                     rival.left.wrong >= 0 ? numberWords(100 * rival.left.wrong, 3) + " %" : ""});
   return "<details open=\"open\"><summary>Other explanations that were tried</summary>" + tableHtml(cells) +
       "</details>";
 }

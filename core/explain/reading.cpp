@@ -45,6 +45,37 @@ std::vector<float> SideReading::applied(const RowShape& shape, std::vector<float
   return rows;
 }
 
+namespace {
+
+void takeScales(const SideReading& reading, std::size_t heads, std::size_t dim, std::vector<float>& rows) {
+  std::vector<float> peaks;
+  for (std::size_t i = 0; i < rows.size(); i += dim) {
+    float most = 0;
+    for (std::size_t j = i; j < i + dim; ++j) most = std::isnan(rows[j]) ? 0 : std::max(most, std::abs(rows[j]));
+    peaks.push_back(most);
+  }
+  const auto count = static_cast<std::int64_t>(peaks.size() / heads);
+  for (std::int64_t row = 0; row < count; ++row)
+    for (std::size_t head = 0; head < heads; ++head) {
+      const std::int64_t from = row + reading.scaleRows;
+      const std::size_t own = at(row) * heads + head, other = (head + at(reading.scaleHeads)) % heads;
+      if (from < 0 || from >= count || peaks[own] <= 0 || peaks[at(from) * heads + other] <= 0) continue;
+      const float factor = peaks[at(from) * heads + other] / peaks[own];
+      for (std::size_t i = own * dim; i < (own + 1) * dim; ++i) rows[i] *= factor;
+    }
+}
+
+std::string scaleWords(const SideReading& reading, int heads) {
+  const int by = reading.scaleRows != 0              ? reading.scaleRows
+      : reading.scaleHeads == heads - 1 && heads > 2 ? -1
+                                                     : reading.scaleHeads;
+  const std::string what = reading.scaleRows != 0 ? "row" : "head";
+  if (std::abs(by) == 1) return "the " + what + (by > 0 ? " behind" : " before");
+  return "the " + what + " " + std::to_string(std::abs(by)) + (by > 0 ? " places behind" : " places before");
+}
+
+}  // namespace
+
 std::vector<float> expectedRows(const SideReading& reading, const ModelConfig& config, const TokenRows& exact, int own,
                                 const RowPlaces& places, std::int64_t length) {
   const std::size_t width = at(config.kvHeads) * at(config.headDim), dim = at(config.headDim);
@@ -61,6 +92,7 @@ std::vector<float> expectedRows(const SideReading& reading, const ModelConfig& c
   }
   if (reading.source == Side::Keys)
     turningLike(reading.turning, config, Layer(own), length).turn(out, config.headDim, places.phases);
+  if (reading.otherScales()) takeScales(reading, width / dim, dim, out);
   return out;
 }
 
@@ -82,6 +114,11 @@ std::vector<Cause> causesOf(const SideReading& reading, const std::string& of) {
     add(reading.turning.kind, reading.turning.parameters, of + " are " + reading.turning.text);
   if (reading.scale != 1)
     add("scale", {{"factor", reading.scale}}, of + " are multiplied by " + numberWords(reading.scale, 5));
+  if (reading.otherScales())
+    add("scale_of_neighbour",
+        reading.scaleRows != 0 ? nlohmann::json{{"rows", reading.scaleRows}}
+                               : nlohmann::json{{"heads", reading.scaleHeads}},
+        of + " have the scales of " + scaleWords(reading, reading.heads) + ": codes were multiplied by those");
   return out;
 }
 

@@ -26,7 +26,12 @@ struct SideReading {
   Side source = Side::Keys;        // rows of the model that it holds
   std::vector<int> headMap;        // [heads] head of the model; empty = each its own
   double scale = 1;                // of the rows
+  // Codes were multiplied by the scales of a head, or of a row, so many places behind; a scale follows the largest
+  // value.
+  int scaleHeads = 0, scaleRows = 0;
+  int heads = 0;  // of a row, where scales are others'
 
+  bool otherScales() const { return scaleHeads != 0 || scaleRows != 0; }
   /// Rows of the file as the format lays them out.
   std::vector<float> undone(const RowShape& shape, std::vector<float> rows) const;
   /// Rows of the format as the file lays them out.

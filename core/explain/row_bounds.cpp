@@ -14,8 +14,12 @@ namespace {
 struct Margin {
   float own, travelled;
 };
-constexpr Margin kPlain = {1.5f, 4}, kIn16 = {6, 8};
-constexpr float kSums = 1024.0f / 16777216;  // f32: sums of a thousand terms in another order
+constexpr Margin kPlain = {1.5f, 4}, kIn16 = {6, 8}, kNoise = {1, 8};
+constexpr float kUlp = 1.0f / 16777216;  // f32: half a unit in the last place
+// f32: sums in another order, of a thousand terms where nothing is known of them; in a projection; noise of a layer.
+constexpr float kSums = 1024 * kUlp, kProjected = 128 * kUlp, kOfLayer = 4 * kUlp;
+constexpr float kOfQuarter = 6;          // noise of the worst head, in that of the lower quarter
+constexpr float kOfPosition = kUlp / 2;  // angles of f32, of each position
 
 float middle(std::vector<float> values) {
   std::erase_if(values, [](float x) { return !std::isfinite(x); });
@@ -25,15 +29,27 @@ float middle(std::vector<float> values) {
   return *mid;
 }
 
+float depth(int layer) { return 1 + static_cast<float>(layer) / 8; }
+
 /// own: errors of the roundings of the rows themselves; travelled: of the values before that.
 std::vector<float> boundsOf(const std::vector<float>& own, const std::vector<float>& travelled, int layer,
-                            Margin margin) {
+                            Margin margin, float sums) {
   const float usual = middle(travelled), usualOwn = middle(own);
   std::vector<float> out(own.size());
   for (std::size_t i = 0; i < own.size(); ++i)
     out[i] = margin.own * std::max(own[i], usualOwn) + margin.travelled * std::max(travelled[i], usual) +
-        kSums * (1 + static_cast<float>(layer) / 8);
+        sums * depth(layer);
   return out;
+}
+
+/// What sums in another order do to the output of a layer: signs that look random and are the same in every run.
+void addNoise(Layer layer, std::int64_t first, std::span<float> x) {
+  std::uint64_t state = static_cast<std::uint64_t>(layer.value() + 1) * 0x9e3779b97f4a7c15u +
+      static_cast<std::uint64_t>(first) * 0xbf58476d1ce4e5b9u;
+  for (float& value : x) {
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    value *= (state >> 40 & 1) != 0 ? 1 + kOfLayer : 1 - kOfLayer;
+  }
 }
 
 }  // namespace
@@ -84,7 +100,7 @@ void RowRounding::round(const SideReading& reading, const StoredType* type, Laye
 }
 
 Result<RowBounds> rowBounds(const TokenPass& pass, const TokenRows& rows, const RowRounding& rounding,
-                            const StoredType* between) {
+                            const StoredType* between, bool ownArithmetic) {
   const ModelConfig& config = pass.weights->model().config();
   const int dim = config.headDim;
   const std::size_t heads = at(config.kvHeads);
@@ -115,15 +131,29 @@ Result<RowBounds> rowBounds(const TokenPass& pass, const TokenRows& rows, const 
       for (std::size_t i = 0; i < x.size(); ++i)  // an engine in f16 holds what grows beyond its range as f32
         if (!std::isfinite(x[i])) x[i] = exact[i];
     };
+  out.wide = ownArithmetic && !between && !rounding.rounds();
+  if (out.wide) typed.between = addNoise;
   out.typed = KV_TRY(tokenRows(typed));
+  if (out.wide) out.typed = rows;
+  const auto margin = [&](Side side) { return out.wide ? kNoise : rounding.in16(side) ? kIn16 : kPlain; };
+  const float sums = out.wide ? kProjected : kSums;
   for (std::size_t layer = 0; layer < layers; ++layer) {
     const auto number = static_cast<int>(layer);
-    out.keys.push_back(
-        boundsOf(own[0][layer], travelled[0][layer], number, rounding.in16(Side::Keys) ? kIn16 : kPlain));
-    out.values.push_back(
-        boundsOf(own[1][layer], travelled[1][layer], number, rounding.in16(Side::Values) ? kIn16 : kPlain));
+    out.keys.push_back(boundsOf(own[0][layer], travelled[0][layer], number, margin(Side::Keys), sums));
+    out.values.push_back(boundsOf(own[1][layer], travelled[1][layer], number, margin(Side::Values), sums));
+    for (std::size_t i = 0; out.wide && i < out.keys[layer].size(); ++i)
+      out.keys[layer][i] += kOfPosition * static_cast<float>(std::abs(rows.phases[i / heads]));
   }
   return out;
+}
+
+void allowNoise(int layer, std::vector<float> figures, std::vector<float>& bounds) {
+  std::erase_if(figures, [](float x) { return !std::isfinite(x); });
+  if (figures.empty()) return;
+  const auto quarter = figures.begin() + std::ptrdiff_t(figures.size() / 4);
+  std::nth_element(figures.begin(), quarter, figures.end());
+  const float allowed = std::min(kOfQuarter * *quarter, kSums * depth(layer));
+  for (float& bound : bounds) bound = std::max(bound, allowed);
 }
 
 double typeError(const StoredType* type, std::vector<float> rows, int dim) {

@@ -33,12 +33,19 @@ class RowRounding {
 struct RowBounds {
   TokenRows typed;
   std::vector<std::vector<float>> keys, values;  // [layers][tokens, heads] relative L2
+  bool wide = false;  // rows and arithmetic are f32: nothing but the order of sums may differ
 };
 
 /// rows: the exact ones; pass: the pass that gave them, with the back end of the assumed arithmetic. between: 16-bit
-/// type that the engine computes in, to which the output of each layer is rounded; null = f32.
+/// type that the engine computes in, to which the output of each layer is rounded; null = f32. ownArithmetic: the pass
+/// has the back end of `rows`. In f32 a pass with noise in the last places tells how far that travels in this model.
 Result<RowBounds> rowBounds(const TokenPass& pass, const TokenRows& rows, const RowRounding& rounding,
-                            const StoredType* between);
+                            const StoredType* between, bool ownArithmetic);
+
+/// Widens bounds of f32 rows of a layer to the noise of the file: to a multiple of the figure that a quarter of its
+/// heads stay below, and at most to what sums of a thousand terms leave. A fault that most rows do not have stays
+/// above.
+void allowNoise(int layer, std::vector<float> figures, std::vector<float>& bounds);
 
 /// Mean relative error that rounding to a type leaves in rows of a layer, which lie as in the form of Hugging Face.
 double typeError(const StoredType* type, std::vector<float> rows, int dim);

@@ -2,12 +2,12 @@
 #include "core/explain/row_places.h"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 
 namespace kvlab {
 namespace {
 
+constexpr double kNearRow = 0.25;               // square of a relative distance
 constexpr std::size_t kMostCells = 64'000'000;  // of the table of common subsequences
 
 RowPlaces placesBy(std::string text, std::int64_t rows, std::int64_t tokens,
@@ -98,6 +98,31 @@ std::vector<RowPlaces> likelyPlaces(const ForeignLayer& layer, std::int64_t toke
   return out;
 }
 
+std::optional<RowPlaces> placesWithHoles(std::span<const float> theirs, std::span<const float> ours,
+                                         std::size_t width) {
+  const std::size_t rows = theirs.size() / width, tokens = ours.size() / width;
+  if (rows > tokens) return std::nullopt;
+  RowPlaces out{"by the values of rows, in order", {}, {}};
+  std::size_t next = 0;
+  for (std::size_t row = 0; row < rows; ++row) {
+    std::size_t best = next;
+    double least = kNearRow;
+    for (std::size_t token = next; token <= tokens - (rows - row) && least > 1e-4; ++token) {
+      double apart = 0, length = 0;
+      for (std::size_t i = 0; i < width; ++i) {
+        const double own = ours[token * width + i], off = theirs[row * width + i] - own;
+        apart += off * off, length += own * own;
+      }
+      if (apart < least * length) least = apart / length, best = token;
+    }
+    if (!(least < kNearRow)) return std::nullopt;
+    out.tokens.push_back(static_cast<std::int32_t>(best));
+    out.phases.push_back(static_cast<double>(best));
+    next = best + 1;
+  }
+  return out;
+}
+
 TextOfRows textOfRows(const std::vector<std::vector<std::int32_t>>& near, const std::vector<std::int32_t>& order,
                       std::span<const TokenId> ids) {
   TextOfRows out{std::vector<std::int32_t>(near.size(), -1), std::vector<TokenId>(near.size(), TokenId(-1)), 0};
@@ -112,10 +137,13 @@ TextOfRows textOfRows(const std::vector<std::vector<std::int32_t>>& near, const 
 }
 
 std::vector<std::int32_t> commonTokens(std::span<const TokenId> now, std::span<const TokenId> before) {
-  std::vector<std::int32_t> out(now.size(), -1);
-  for (const auto& [a, b] :
-       common(now.size(), before.size(), [&](std::size_t a, std::size_t b) { return now[a] == before[b]; }))
-    out[a] = static_cast<std::int32_t>(b);
+  return commonTokens(now.size(), before.size(), [&](std::size_t a, std::size_t b) { return now[a] == before[b]; });
+}
+
+std::vector<std::int32_t> commonTokens(std::size_t now, std::size_t before,
+                                       const std::function<bool(std::size_t, std::size_t)>& same) {
+  std::vector<std::int32_t> out(now, -1);
+  for (const auto& [a, b] : common(now, before, same)) out[a] = static_cast<std::int32_t>(b);
   return out;
 }
 

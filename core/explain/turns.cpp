@@ -111,35 +111,45 @@ std::vector<EngineTrial> goneTrials(const HypothesisRoom& room, bool counted) {
 std::vector<EngineTrial> rowCountTrials(const HypothesisRoom& room) { return goneTrials(room, true); }
 std::vector<EngineTrial> evictedTrials(const HypothesisRoom& room) { return goneTrials(room, false); }
 
+/// Tokens from which on rotation has other factors; 0 = they do not follow the length.
+std::int64_t changeOf(const HypothesisRoom& room) {
+  std::int64_t out = 0;
+  for (const Rope& rope : configOf(room).ropes)
+    if (rope.followsLength()) out = lengthOfChange(rope);
+  return out;
+}
+
 std::vector<EngineTrial> factorSwitchTrials(const HypothesisRoom& room) {
   std::vector<EngineTrial> out;
-  std::int64_t change = 0;
-  for (const Rope& rope : configOf(room).ropes)
-    if (rope.followsLength()) change = lengthOfChange(rope);
-  const std::int64_t n = tokensOf(room);
+  const std::int64_t change = changeOf(room);
   if (change == 0 || !mayTurn(room)) return out;
+  const bool outgrown = tokensOf(room) > change;
   const std::string length = std::to_string(change);
-  if (n > change) {
-    FaultPass kept = rightPass(room);
-    kept.reach = change;
-    out.push_back(trialOf(std::move(kept),
-                          "a context that has outgrown " + length + " tokens keeps the short factors of rotation",
-                          {{"reach", change}}));
-    FaultPass turned = rightPass(room);
-    turned.calls = promptThenDrawn(change, n);
-    turned.reach = change;
-    turned.later = change;
-    turned.laterReach = n;
-    out.push_back(trialOf(std::move(turned),
-                          "rows of the first " + length + " tokens were computed by the short factors of rotation",
-                          {{"reach", change}}, 1.2));
-  } else {
-    FaultPass grown = rightPass(room);
-    grown.reach = change + 1;
-    out.push_back(trialOf(std::move(grown),
-                          "a context of less than " + length + " tokens has the long factors of rotation",
-                          {{"reach", change + 1}}));
-  }
+  FaultPass pass = rightPass(room);
+  pass.reach = outgrown ? change : change + 1;
+  const nlohmann::json parameters = {{"reach", pass.reach}};
+  out.push_back(trialOf(std::move(pass),
+                        outgrown
+                            ? "a context that has outgrown " + length + " tokens keeps the short factors of rotation"
+                            : "a context of less than " + length + " tokens has the long factors of rotation",
+                        parameters));
+  return out;
+}
+
+/// A context that grew past the change: its first rows were computed while it was short, which is no mistake.
+std::vector<EngineTrial> grownTrials(const HypothesisRoom& room) {
+  std::vector<EngineTrial> out;
+  const std::int64_t change = changeOf(room), n = tokensOf(room);
+  if (change == 0 || n <= change || !mayTurn(room)) return out;
+  FaultPass pass = rightPass(room);
+  pass.calls = promptThenDrawn(change, n);
+  pass.reach = change;
+  pass.later = change;
+  pass.laterReach = n;
+  out.push_back(trialOf(std::move(pass),
+                        "rows of the first " + std::to_string(change) +
+                            " tokens were computed by the short factors of rotation, before the context outgrew them",
+                        {{"reach", change}}, 1.2));
   return out;
 }
 
@@ -206,6 +216,7 @@ constexpr EngineHypothesis kTurns[] = {
     {"position_is_row_count", "a new row is turned by the number of rows that are left", rowCountTrials},
     {"evicted_rows", "rows were computed without rows that had left", evictedTrials},
     {"rope_factor_switch", "factors of rotation do not follow the length", factorSwitchTrials},
+    {kGrownRotation, "rows are older than the change of the factors of rotation", grownTrials},
     {"rotary_setting", "rotation has another base or scaling inside attention", rotaryTrials},
 };
 

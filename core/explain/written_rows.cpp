@@ -454,7 +454,7 @@ constexpr EngineHypothesis kRows[] = {
     {"one_slot", "every row of a pass is written to the slot of the first", oneSlotTrials, true},
     {"scale_is_one", "quantised rows lose their scales", scaleIsOneTrials, true},
     {"scale_floor", "scales of quantised rows are never below 1", scaleFloorTrials, true},
-    {"scale_of_neighbour", "a quantised row has the scales of the row before it", neighbourScaleTrials, true},
+    {"scale_of_neighbour", "quantised rows have the scales of other rows or heads", neighbourScaleTrials, true},
     {"shift_of_codes", "keys are turned to new positions as codes: their scales stay", shiftOfCodesTrials, true},
     {"slot_freed_twice", "the slot of a row that stays is given back", freedTwiceTrials, true},
     {"kept_state_outlived", "rows are copied after they were overwritten", outlivedTrials, true},

@@ -161,6 +161,12 @@ class LlamaRows {
     if (m_state.recurrent)
       m_out.notes.push_back("recurrent state of " + std::to_string(m_state.recurrentCells) +
                             " cells is no rows and was passed over");
+    for (const LlamaPart& part : m_state.parts) {
+      if (part.turnedKeys + part.turnedValues == 0) continue;
+      const std::string note = "the file says that keys are turned in blocks of " + std::to_string(part.turnedKeys) +
+          " values and values in blocks of " + std::to_string(part.turnedValues);
+      if (std::ranges::count(m_out.notes, note) == 0) m_out.notes.push_back(note);
+    }
     if (m_state.extension > 0)
       m_out.notes.push_back("cells carry places in an image, of which the position in time is read");
     if (m_out.layers.front().values.width == 0) m_out.notes.push_back("the file holds no values: rows are latent");
@@ -185,7 +191,7 @@ Result<ForeignCache> openLlama(const std::string& path, const ForeignAsk& ask) {
 ForeignImporter llamaImporter() {
   return ForeignImporter{
       "llama.cpp",
-      "files of llama_state_seq_save_file (version 3), of the server's slots, and of llama_state_save_file",
+      "files of llama_state_seq_save_file (versions 3 and 4), of the server's slots, and of llama_state_save_file",
       recognisesLlama, openLlama};
 }
 

@@ -10,8 +10,13 @@ namespace kvlab {
 namespace {
 
 constexpr std::uint32_t kSequenceMagic = 0x67677371, kSessionMagic = 0x6767736e;  // "ggsq", "ggsn"
-constexpr std::uint32_t kSequenceVersion = 3;
-constexpr std::uint32_t kSessionVersions[] = {9, 10};
+/// A version that is read.
+struct StateVersion {
+  bool session = false;
+  std::uint32_t number = 0;
+  bool turns = false;  // behind the number of layers stand the blocks by which keys and values are turned
+};
+constexpr StateVersion kVersions[] = {{false, 3}, {false, 4, true}, {true, 9}, {true, 10}, {true, 11, true}};
 constexpr std::size_t kMostParts = 4, kMostStreams = 4096, kMostArchitecture = 256;
 constexpr std::size_t kExtensions[] = {0, 12, 8};  // bytes; 8 in files before the token stood in a cell
 
@@ -19,6 +24,7 @@ constexpr std::size_t kExtensions[] = {0, 12, 8};  // bytes; 8 in files before t
 struct PartsForm {
   std::size_t extension = 0;
   bool outputs = false;  // logits and embeddings stand before the parts
+  bool turns = false;    // StateVersion
 };
 
 class PartsReader {
@@ -78,7 +84,7 @@ class PartsReader {
       const auto cells = KV_TRY(in.count<std::uint32_t>(8, "the number of cells"));
       if (cells == 0) continue;
       KV_TRY(readCells(in, cells, stream));
-      KV_TRY(readLayers(in, values, stream));
+      KV_TRY(readLayers(in, values, part, stream));
     }
     return ok();
   }
@@ -101,10 +107,14 @@ class PartsReader {
     return ok();
   }
 
-  Status readLayers(ForeignCursor& in, bool values, LlamaStream& stream) const {
+  Status readLayers(ForeignCursor& in, bool values, LlamaPart& part, LlamaStream& stream) const {
     const auto transposed = KV_TRY(in.number<std::uint32_t>("the order of values"));
     if (transposed > 1) return in.bad("the order of values is " + std::to_string(transposed));
     const auto layers = KV_TRY(in.count<std::uint32_t>(12, "the number of layers"));
+    if (m_form.turns) {
+      part.turnedKeys = KV_TRY(in.number<std::uint32_t>("the block that keys are turned by"));
+      part.turnedValues = KV_TRY(in.number<std::uint32_t>("the block that values are turned by"));
+    }
     stream.layers.resize(layers);
     for (LlamaLayer& layer : stream.layers) layer.keys = KV_TRY(readRows(in, stream.cells()));
     if (!values) return ok();
@@ -171,24 +181,35 @@ class PartsReader {
   std::size_t m_reached = 0;
 };
 
-Result<bool> readLlamaFront(ForeignCursor& in, LlamaState& out) {
+std::string versionWords(bool session) {
+  std::string out;
+  for (const StateVersion& one : kVersions)
+    if (one.session == session) out += (out.empty() ? "" : ", ") + std::to_string(one.number);
+  return out;
+}
+
+/// The version of a state, and its tokens.
+Result<StateVersion> readLlamaFront(ForeignCursor& in, LlamaState& out) {
   const auto magic = KV_TRY(in.number<std::uint32_t>("the first word"));
   const bool session = magic == kSessionMagic;
   if (!session && magic != kSequenceMagic) return badForeign(in.file(), "byte 0", "neither ggsq nor ggsn");
   const auto version = KV_TRY(in.number<std::uint32_t>("the version"));
-  const bool known = session ? std::ranges::count(kSessionVersions, version) == 1 : version == kSequenceVersion;
-  if (!known)
+  const auto known = std::ranges::find_if(
+      kVersions, [&](const StateVersion& one) { return one.session == session && one.number == version; });
+  if (known == std::end(kVersions))
     return badForeign(in.file(), "byte 4",
-                      "version " + std::to_string(version) + "; read are sequence files of version " +
-                          std::to_string(kSequenceVersion) + " and session files of version 9 or 10",
+                      std::string(session ? "a session file" : "a sequence file") + " of version " +
+                          std::to_string(version) + "; read are sequence files of the versions " + versionWords(false) +
+                          " and session files of the versions " + versionWords(true),
                       "write the file with a llama.cpp of 2025 or 2026");
+  out.version = version;
   const auto ids = KV_TRY(in.count<std::uint32_t>(4, "the number of tokens"));
   for (std::uint32_t i = 0; i < ids; ++i) out.ids.push_back(KV_TRY(in.number<std::int32_t>("a token")));
-  if (!session) return session;
+  if (!session) return *known;
   const auto length = KV_TRY(in.count<std::uint32_t>(1, "the length of the architecture's name"));
   if (length > kMostArchitecture) return in.bad("an architecture's name of " + std::to_string(length) + " bytes");
   out.architecture = KV_TRY(in.text(length, "the architecture's name"));
-  return session;
+  return *known;
 }
 
 }  // namespace
@@ -203,13 +224,13 @@ bool isLlamaState(std::span<const std::byte> bytes) {
 Result<LlamaState> parseLlamaState(std::span<const std::byte> bytes, const std::string& file) {
   ForeignCursor in(bytes, file);
   LlamaState state;
-  const bool session = KV_TRY(readLlamaFront(in, state));
+  const StateVersion version = KV_TRY(readLlamaFront(in, state));
   std::optional<Error> error;
   std::size_t reached = 0;
   for (const std::size_t extension : kExtensions)
     for (const bool outputs : {false, true}) {
-      if (outputs && !session) continue;
-      PartsReader reader(bytes, file, {extension, outputs});
+      if (outputs && !version.session) continue;
+      PartsReader reader(bytes, file, {extension, outputs, version.turns});
       ForeignCursor parts = in;
       LlamaState tried = state;
       const Status skipped = outputs ? reader.skipOutputs(parts) : ok();

@@ -40,11 +40,13 @@ struct LlamaStream {
 
 struct LlamaPart {
   std::vector<LlamaStream> streams;
+  std::uint32_t turnedKeys = 0, turnedValues = 0;  // values of a block that a Hadamard matrix turns; 0 = none, unsaid
 };
 
 struct LlamaState {
   std::vector<std::int32_t> ids;
   std::string architecture;  // of session files
+  std::uint32_t version = 0;
   std::vector<LlamaPart> parts;
   std::size_t recurrentCells = 0;  // of a recurrent part, which is passed over
   bool recurrent = false;

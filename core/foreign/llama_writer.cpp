@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// llama.cpp's sequence file, version 3, all numbers little-endian:
-//   u32 'ggsq', u32 3, u32 n, i32 ids[n], then the parts of the cache
+// llama.cpp's sequence file, versions 3 and 4, all numbers little-endian:
+//   u32 'ggsq', u32 version, u32 n, i32 ids[n], then the parts of the cache
 // A cache whose layers slide has two parts, first the layers that see everything, then those with a window; others have
 // one. A part:
 //   u32 streams = 1, u32 cells, for each cell {i32 position, u32 sequences = 1, i32 sequence = 0}
 //   u32 transposed, u32 layers
+//   of version 4: u32 values of a block by which a Hadamard matrix turns keys, u32 the same of values, 0 = they are not
 //   for each layer {i32 type, u64 bytes of a row, rows of keys}
 //   for each layer {i32 type, u64 bytes of a row, rows of values},
 //     or transposed, as a reader without flash attention has them: {i32 type, u32 bytes of a value, u32 width, columns}
@@ -57,7 +58,12 @@ std::int32_t ggmlType(DType type) {
 class LlamaWriter {
  public:
   LlamaWriter(const OutgoingRows& rows, const OutgoingWish& wish, const std::string& path)
-      : m_rows(rows), m_config(rows.config), m_type(wish.type), m_flash(wish.flash), m_file(path) {}
+      : m_rows(rows),
+        m_config(rows.config),
+        m_type(wish.type),
+        m_flash(wish.flash),
+        m_version(wish.version),
+        m_file(path) {}
 
   Result<std::int64_t> write() {
     KV_TRY(check());
@@ -66,7 +72,7 @@ class LlamaWriter {
     if (parts[1].empty()) parts.pop_back();
     for (const auto& layers : parts) KV_TRY(checkPart(layers));
     put<std::uint32_t>(0x67677371);
-    put<std::uint32_t>(3);
+    put(turns() ? std::uint32_t{4} : std::uint32_t{3});
     put(static_cast<std::uint32_t>(m_rows.ids.size()));
     for (const TokenId id : m_rows.ids) put<std::int32_t>(id.value());
     for (const auto& layers : parts) KV_TRY(writePart(layers));
@@ -138,6 +144,8 @@ class LlamaWriter {
     if (cells.empty()) return ok();  // nothing more is written of such a part
     put<std::uint32_t>(m_flash ? 0 : 1);
     put(static_cast<std::uint32_t>(layers.size()));
+    if (turns())
+      for (const bool keys : {true, false}) put(static_cast<std::uint32_t>(turnedBlock(keys)));
     for (const bool keys : {true, false})
       for (const std::int32_t layer : layers) KV_TRY(writeRows(layer, cells, keys));
     return ok();
@@ -183,11 +191,18 @@ class LlamaWriter {
         for (std::size_t i = 0; i < dim; ++i) row[head + at(m_order[i])] = own[i];
       }
     }
-    if (!kernels::dtypeInBlocks(m_type) || dim % 64 != 0) return;
-    std::size_t size = 64;  // of values; keys take the largest that divides a head
-    while (keys && dim % (size * 2) == 0) size *= 2;
-    hadamard(row, size);
+    if (const std::size_t size = turnedBlock(keys)) hadamard(row, size);
   }
+
+  /// Values of a block that llama.cpp turns; keys take the largest that divides a head. 0 = rows are not turned.
+  std::size_t turnedBlock(bool keys) const {
+    const std::size_t dim = at(m_config.headDim);
+    if (!kernels::dtypeInBlocks(m_type) || dim % 64 != 0) return 0;
+    std::size_t size = 64;
+    while (keys && dim % (size * 2) == 0) size *= 2;
+    return size;
+  }
+  bool turns() const { return m_version >= 4; }
 
   /// [rows, width] to [width, rows], of whole values.
   void transpose(std::vector<std::byte>& values, std::size_t rows) const {
@@ -211,6 +226,7 @@ class LlamaWriter {
   const ModelConfig& m_config;
   const DType m_type;
   const bool m_flash;
+  const std::int32_t m_version;  // 0 = 3
   PartFile m_file;
   const LlamaFamily* m_family = nullptr;
   std::vector<std::int32_t> m_order;  // [headDim] place of each value of a head; empty = the same

@@ -33,14 +33,15 @@ struct OutgoingRows {
 /// What a caller chooses of a file. Nothing of it can be read off the session.
 struct OutgoingWish {
   kernels::DType type = kernels::DType::f16;
-  bool flash = true;      // llama_cpp: the reader uses flash attention
-  std::int32_t page = 0;  // vllm: rows of a block; 0 = the program's default
+  bool flash = true;         // llama_cpp: the reader uses flash attention
+  std::int32_t page = 0;     // vllm: rows of a block; 0 = the program's default
+  std::int32_t version = 0;  // llama_cpp: of the file; 0 = the form's usual one
 };
 
 struct OutgoingForm {
   std::string_view name;
-  std::span<const kernels::DType> types;  // the first is the usual one
-  bool flash = false, page = false;       // the form has such a choice
+  std::span<const kernels::DType> types;               // the first is the usual one
+  bool flash = false, page = false, versions = false;  // the form has such a choice
   /// Bytes that were written. Errors: unsupported (with the field of a choice that does not go with the model), ragged,
   /// bad_positions, empty, not_finite, bad_file.
   Result<std::int64_t> (*write)(const OutgoingRows& rows, const OutgoingWish& wish, const std::string& path);

@@ -14,9 +14,9 @@ constexpr std::array kLlamaTypes{DType::f16, DType::f32, DType::bf16, DType::q8_
 constexpr std::array kVllmTypes{DType::bf16, DType::f16, DType::f32};
 constexpr std::array kVllmCpuTypes{DType::f32, DType::f16};
 
-constexpr std::array<OutgoingForm, 3> kOutgoing = {{{"llama_cpp", kLlamaTypes, true, false, writeLlamaSequence},
-                                                    {"vllm_cpu", kVllmCpuTypes, false, true, writeVllmCpu},
-                                                    {"vllm_cuda", kVllmTypes, false, true, writeVllmCuda}}};
+constexpr std::array<OutgoingForm, 3> kOutgoing = {{{"llama_cpp", kLlamaTypes, true, false, true, writeLlamaSequence},
+                                                    {"vllm_cpu", kVllmCpuTypes, false, true, false, writeVllmCpu},
+                                                    {"vllm_cuda", kVllmTypes, false, true, false, writeVllmCuda}}};
 
 }  // namespace
 

@@ -19,6 +19,7 @@
 #include "core/parts/open_parts.h"
 #include "core/selftest/self_test.h"
 #include "core/tables/tables.h"
+#include "core/tasks/task_kinds.h"
 #include "core/verbs/verbs.h"
 #include "core/watch/facts.h"
 #include "kernels/backend/backend.h"
@@ -134,6 +135,7 @@ json listBugs() { return entries(bugKinds(), &BugKind::name, &BugKind::title); }
 json listSelfTests() { return entries(selfTests(), &SelfTest::id, &SelfTest::title); }
 json listImporters() { return entries(importers(), &ForeignImporter::name, &ForeignImporter::files); }
 json listCauses() { return entries(causeKinds(), &CauseKind::name, &CauseKind::title); }
+json listTasks() { return entries(taskKinds(), &TaskKind::name, &TaskKind::title); }
 json listErrors() { return entries(errorCodes(), &ErrorCode::code, &ErrorCode::meaning); }
 
 json listPolicies() {

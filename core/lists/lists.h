@@ -20,6 +20,7 @@ nlohmann::json listBugs();
 nlohmann::json listSelfTests();
 nlohmann::json listImporters();
 nlohmann::json listCauses();
+nlohmann::json listTasks();
 /// [{id, title, effect, lanes, args: [{name, type, required, default?}]}]
 nlohmann::json listVerbs();
 nlohmann::json listTables();

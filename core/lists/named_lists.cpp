@@ -61,6 +61,7 @@ const std::vector<NamedList>& engineLists() {
       {"selftests", listSelfTests, {{"id", "Test"}, {"title", "What holds"}}},
       {"importers", listImporters, {{"id", "Importer"}, {"title", "What it reads"}}},
       {"causes", listCauses, {{"id", "Cause"}, {"title", "What is wrong"}}},
+      {"tasks", listTasks, {{"id", "Task"}, {"title", "What is asked"}}},
       {"invariants", listInvariants, {{"id", "Invariant"}, {"title", "What holds"}}},
       {"metrics", listMetrics, {{"id", "Metric"}, {"title", "What it measures"}}},
       {"verbs",

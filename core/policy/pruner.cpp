@@ -52,7 +52,8 @@ class Decision {
   Result<Pruned> run() {
     const auto start = std::chrono::steady_clock::now();
     m_next.prefilling = m_in.pass == PassKind::PromptPart;
-    if (m_in.pass == PassKind::PromptEnd) m_next.promptRows = m_in.state.length();
+    m_next.atPromptEnd = m_in.pass == PassKind::PromptEnd;
+    if (m_next.atPromptEnd) m_next.promptRows = m_in.state.length();
     m_next.audit.prefilling = m_next.prefilling;
     m_next.audit.tick = Tick(m_in.state.tick.value() + 1);
     Pruned out;

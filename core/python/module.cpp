@@ -4,11 +4,14 @@
 // session. Answers are pairs (value, error): the package raises the error.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "core/api/manifest.h"
+#include "core/experiment/sweep_groups.h"
+#include "core/experiment/sweep_shards.h"
 #include "core/explain/html_report.h"
 #include "core/lists/info.h"
 #include "core/lists/named_lists.h"
@@ -147,22 +150,47 @@ TableAnswer tableOf(std::string table, std::vector<TableColumn> columns) {
 }
 
 /// {"out", "found", "failed", "cells", "summary"}; the last two are Columns.
+nb::dict foundBySweep(const std::string& out, const SweepOutcome& made) {
+  const std::vector<SweepPoint> points = sweepPoints(made.rows);
+  nb::dict said;
+  said["out"] = out;
+  said["found"] = made.found;
+  said["failed"] = made.failed;
+  said["cells"] = tableOf("cells", sweepColumns(made.rows));
+  said["summary"] = tableOf("summary", summaryColumns(points));
+  return said;
+}
+
+/// shard: index and count.
 nb::tuple sweep(nb::handle spec, const std::string& out, const std::string& resources, bool resume, int jobs,
-                const nb::object& progress) {
+                std::pair<int, int> shard, const nb::object& progress) {
   const json given = toJson(spec);
   SweepOptions options;
   options.out = out, options.resources = resources, options.resume = resume, options.jobs = jobs;
+  options.shard = {shard.first, shard.second};
   auto run = without(progress, [&](Interrupts& asks) { return runSweep(given, options, asks); });
-  return answerOf(std::move(run), [&](const SweepOutcome& made) {
-    const std::vector<SweepPoint> points = sweepPoints(made.rows);
+  return answerOf(std::move(run), [&](const SweepOutcome& made) { return foundBySweep(options.out, made); });
+}
+
+/// {"out", "groups"} of a specification: its folder, and how many shards there can be.
+nb::tuple planOfSweep(nb::handle spec, const std::string& out, const std::string& resources) {
+  const json given = toJson(spec);
+  SweepOptions options;
+  options.out = out, options.resources = resources;
+  return answerOf(namedSweep(given, options), [&](const SweepSpec& read) {
     nb::dict said;
     said["out"] = options.out;
-    said["found"] = made.found;
-    said["failed"] = made.failed;
-    said["cells"] = tableOf("cells", sweepColumns(made.rows));
-    said["summary"] = tableOf("summary", summaryColumns(points));
+    said["groups"] = sweepGroups(read);
     return said;
   });
+}
+
+nb::tuple merge(const std::vector<std::string>& folders, const std::string& out) {
+  Result<SweepOutcome> merged = [&] {
+    const nb::gil_scoped_release free;
+    return mergeSweeps(folders, out);
+  }();
+  return answerOf(std::move(merged), [&](const SweepOutcome& made) { return foundBySweep(out, made); });
 }
 
 // --- caches of other programs -----------------------------------------------------------------------
@@ -347,7 +375,9 @@ NB_MODULE(_core, m) {
   m.def("compare_arrays", &compareArrays, nb::arg("layers"), nb::arg("heads_known"), nb::arg("notes"), nb::arg("ask"),
         nb::arg("resources"), nb::arg("progress").none());
   m.def("sweep", &sweep, nb::arg("spec"), nb::arg("out"), nb::arg("resources"), nb::arg("resume"), nb::arg("jobs"),
-        nb::arg("progress").none());
+        nb::arg("shard"), nb::arg("progress").none());
+  m.def("plan_of_sweep", &planOfSweep, nb::arg("spec"), nb::arg("out"), nb::arg("resources"));
+  m.def("merge", &merge, nb::arg("folders"), nb::arg("out"));
   m.def("open", &open, nb::arg("manifest"), nb::arg("resources"), nb::arg("progress").none());
   m.def("open_capture", &openCapture, nb::arg("path"), nb::arg("resources"), nb::arg("progress").none());
   m.def("lists", &lists);

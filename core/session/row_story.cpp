@@ -7,6 +7,7 @@
 #include "core/api/column.h"
 #include "core/api/json_values.h"
 #include "core/model/decoder/frequencies.h"
+#include "core/session/decisions.h"
 #include "core/session/look_back.h"
 
 namespace kvlab {
@@ -100,6 +101,7 @@ class Story {
     m_entry = entry;
     if (to) held(before, now, then, map, from, *to);
     else if (from) add(entry, RowEvent::Left, map, std::nullopt, false, whyGone(seen, now));
+    else passedBy(before, now, map);
     if (to) judge(before, now, from.has_value());
   }
 
@@ -180,21 +182,33 @@ class Story {
     if (seen.report && now.policy)
       for (const Action& action : seen.report->actions)
         if (const auto* evict = std::get_if<Evict>(&action); evict && names(*evict))
-          return evictedBy(now.policy->audit.layers[at(m_layer)]);
+          if (const std::string by = evictedBy(*seen.before.state, now); !by.empty()) return by;
     return "evicted";
   }
 
-  /// "evicted by h2o, score 0.0121; row 41 left the window with score 0.304 and stayed"
-  std::string evictedBy(const LayerAudit& audit) const {
-    std::string out = "evicted by " + audit.policy;
-    const auto lost = std::ranges::find(audit.contests, m_row, &Contest::loser);
-    if (lost == audit.contests.end()) return out;
-    out += ", score " + text(lost->loserScore);
-    if (lost->challenger == m_row) return out + ", when it left the window";
-    return out + "; row " + std::to_string(lost->challenger.value()) + " left the window with score " +
-        text(lost->challengerScore) + " and stayed";
+  /// The commit computed the row, and its policy dropped it at once.
+  void passedBy(const CacheState& before, const CacheState& now, const ResidencyView& map) {
+    if (&map != &now.group(m_layer).stored()) return;
+    const std::string by = evictedBy(before, now);
+    if (by.empty()) return;
+    add(m_entry, RowEvent::Computed, map, std::nullopt, false);
+    add(m_entry, RowEvent::Left, map, std::nullopt, false, by);
   }
-  static std::string text(float score) { return numberWords(static_cast<double>(score), 3); }
+
+  /// "evicted by h2o in tick 12: score 0.0121, rank 41 of 41, ...; row 41 left the window with score 0.304 and stayed";
+  /// empty where no policy dropped the row.
+  std::string evictedBy(const CacheState& before, const CacheState& now) const {
+    std::optional<LayerDecision> made = LayerDecision::of(&before, now, m_layer);
+    const std::optional<RowDecision> one = made ? made->about(m_row) : std::nullopt;
+    if (!one || one->verdict != Verdict::Dropped) return {};
+    const std::string out = "evicted" + decisionWords(*one).substr(name(one->verdict).size());
+    const std::vector<Contest>& contests = now.policy->audit.layers[at(m_layer)].contests;
+    const auto lost = std::ranges::find(contests, m_row, &Contest::loser);
+    if (lost == contests.end()) return out;
+    if (lost->challenger == m_row) return out + "; it had just left the window";
+    return out + "; row " + std::to_string(lost->challenger.value()) + " left the window with score " +
+        numberWords(static_cast<double>(lost->challengerScore), 3) + " and stayed";
+  }
 
   const Timeline::Entry& commandOf(int entry) const {
     const Timeline& line = m_session.timeline();

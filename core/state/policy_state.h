@@ -89,6 +89,7 @@ struct PolicyState {
   std::shared_ptr<const FutureMass> future;     // null if no policy uses a record
   std::shared_ptr<const NewestAttention> seen;  // attention that was already added to the statistics
   bool prefilling = false;                      // a prompt is being appended in parts
+  bool atPromptEnd = false;                     // the last decision was that at the end of a prompt
   std::int32_t promptRows = 0;                  // length of the context when the last prompt ended
   std::vector<LayerPolicyState> layers;         // [cache layers]
   PolicyAudit audit;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/api/json_values.h"
+#include "core/session/decisions.h"
 #include "core/session/row_story.h"
 #include "core/session/truth.h"
 #include "core/tables/tables.h"
@@ -23,9 +24,23 @@ json eventLine(Tick tick, std::string_view event, const std::string& detail, std
   return {{"tick", tick}, {"event", event}, {"layer", orNull(layer)}, {"detail", detail}};
 }
 
-json leftLine(const Timeline::Entry& entry, const char* event, const Evict& left) {
-  const std::string head = left.kvHead ? "KV head " + std::to_string(left.kvHead->value()) : "";
-  return eventLine(entry.tick, event, head, left.layer);
+json leftLine(const Timeline::Entry& entry, const char* event, const Evict& left, const std::string& why = {}) {
+  std::string detail = left.kvHead ? "KV head " + std::to_string(left.kvHead->value()) : "";
+  if (!why.empty()) detail += (detail.empty() ? "" : "; ") + why;
+  json line = eventLine(entry.tick, event, detail, left.layer);
+  if (left.kvHead) line["kvHead"] = left.kvHead->value();
+  return line;
+}
+
+/// The policy's choice by which a row left, in words; empty where no policy chose, or the state is not kept.
+std::string whyLeft(const Timeline::Entry& entry, const Timeline::Entry* before, const Evict& left, LedgerId id) {
+  if (!entry.state()) return {};
+  const CacheState& now = *entry.state();
+  const auto own = now.cacheLayers().of(left.layer);
+  const CacheLayer layer = own[left.kvHead ? at(left.kvHead->value()) : 0];
+  std::optional<LayerDecision> made = LayerDecision::of(before ? before->state() : nullptr, now, layer);
+  const std::optional<RowDecision> one = made ? made->about(id) : std::nullopt;
+  return one && one->verdict == Verdict::Dropped ? decisionWords(*one) : "";
 }
 
 /// Appends the effects of one commit on a row.
@@ -33,7 +48,7 @@ void rowEvents(const Timeline::Entry& entry, const Timeline::Entry* before, Ledg
   if (entry.report)
     for (const Action& action : entry.report->actions)
       if (const auto* evict = std::get_if<Evict>(&action))
-        if (names(*evict, id)) out.push_back(leftLine(entry, "left_layer", *evict));
+        if (names(*evict, id)) out.push_back(leftLine(entry, "left_layer", *evict, whyLeft(entry, before, *evict, id)));
   if (entry.verb == "rebuild") out.push_back(eventLine(entry.tick, "rebuilt", ""));
   if (!before || !before->kept || !entry.kept) return;
   const auto placeIn = [&](const CacheState& state) {
@@ -80,7 +95,7 @@ Status tokenHistory(const Session& session, VerbArgs& of, TableRows& out) {
   for (int entry : timeline.path(timeline.currentId())) {
     for (const Evict& left : timeline.entry(entry).left)
       if (names(left, id)) events.push_back(leftLine(timeline.entry(entry), "left_window", left));
-    if (timeline.entry(entry).tick > row.born) rowEvents(timeline.entry(entry), before, id, events);
+    if (timeline.entry(entry).tick >= row.born) rowEvents(timeline.entry(entry), before, id, events);
     before = &timeline.entry(entry);
   }
   if (row.state != RowState::Live) {
@@ -156,6 +171,7 @@ std::span<const TableSource> storyTables() {
         {tick,
          {"event", Text, "born, moved, left_layer, left_window, rebuilt, verified, damage_found, pinned, or a state"},
          {"layer", Integer, "null where it is about the token"},
+         {"kvHead", Integer, "where each has rows of its own; else null"},
          {"detail", Text, "more, in words"}},
         "The events of one token, as far as history keeps them."},
        tokenHistory},

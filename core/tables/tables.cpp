@@ -19,7 +19,7 @@ std::span<const TableSource> allSources() {
   static const std::vector<TableSource> kAll = [] {
     std::vector<TableSource> all;
     for (const std::span<const TableSource> part :
-         {rowTables(), tickTables(), storyTables(), noteTables(), measureTables()})
+         {rowTables(), tickTables(), storyTables(), decisionTables(), noteTables(), measureTables()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }();

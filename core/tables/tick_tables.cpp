@@ -12,7 +12,6 @@ namespace kvlab {
 namespace {
 
 using nlohmann::json;
-constexpr std::int64_t kMostTick = std::int64_t{1} << 40;
 
 std::string contextText(const Session& session) {
   std::vector<TokenId> tokens;
@@ -130,7 +129,7 @@ std::span<const TableSource> tickTables() {
         "The session as a whole: one row."},
        stateRow},
       {{"ticks",
-        {arg::integer("since", 0, kMostTick).orElse(0), arg::flag("newest", false)},
+        {arg::integer("since", 0, kMostTickAsked).orElse(0), arg::flag("newest", false)},
         {{"entry", Integer, "number of the commit in the history"},
          {"tick", Integer, "tick behind it"},
          {"verb", Text, "the command that made it"},

@@ -53,6 +53,10 @@ OutgoingWish wishOf(VerbArgs& in, const OutgoingForm* form) {
     if (!form || !form->page) in.fail("page", in.raw("page"), idle);
     wish.page = static_cast<std::int32_t>(in.integer("page"));
   }
+  if (in.has("version")) {
+    if (!form || !form->versions) in.fail("version", in.raw("version"), idle);
+    wish.version = static_cast<std::int32_t>(in.integer("version"));
+  }
   return wish;
 }
 
@@ -99,11 +103,12 @@ std::span<const Verb> fileVerbs() {
            "saveCache",
            {arg::writes("path"), arg::text("form", formNames()).orElse("native"),
             arg::text("type", foreignTypes()).orNone(), arg::of("flash", ArgType::Flag).orNone(),
-            arg::integer("page", 1, 1 << 16).orNone()},
+            arg::integer("page", 1, 1 << 16).orNone(), arg::integer("version", 3, 4).orNone()},
            "Writes the cache to a file. native holds the whole state, with what policies observed. "
            "kvlab_cache.py turns hf_tuple and hf_dynamic into live caches. llama_cpp is a sequence file that "
            "llama_state_seq_load_file reads; type (f16) is that of the reader's K and V, and flash (true) "
-           "says whether the reader uses flash attention. vllm_cpu and vllm_cuda write a folder that vLLM's "
+           "says whether the reader uses flash attention; version is 3, or 4 for a llama.cpp of October 2026 and "
+           "later. vllm_cpu and vllm_cuda write a folder that vLLM's "
            "ExampleConnector reads as its shared_storage_path, in the order of attention on x86 processors "
            "or on CUDA; type is the model's there, and page is the reader's block size (128 on a CPU, 16 on "
            "CUDA). A form refuses a state that it cannot hold.",

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The guided tour through the five systems: an edit in the middle of the text, a plain cache that fills and is saved,
 // SmartKV, a ring of quantised rows, and wLOD; every view on the way.
-// In the window each caption waits for Next; without a display the pictures of each stop are written.
+// In the window each caption waits for Next; without a display the pictures of the stops are written, but for lanes and
+// sweeps, whose parallel work comes in any order.
 // usage: kvlab run tour.js --out DIR
 
 const headless = !view.interactive();
@@ -10,7 +11,7 @@ let stop = 0;
 function show(caption, ids, file) {
   for (const id of ids) if (known.includes(id)) view.show(id);
   view.caption(caption);
-  if (headless) view.screenshot("window", `${String(++stop).padStart(2, "0")}-${file}.png`);
+  if (headless && file) view.screenshot("window", `${String(++stop).padStart(2, "0")}-${file}.png`);
 }
 function ask(session, question) {
   session.prompt(question);
@@ -42,7 +43,11 @@ show("Asked where the silver key is, it answers from the cache. Every answered t
   "and brightness fades from what nobody attends to.", ["events", "map"], "answer");
 
 show("Model lists what it would say next, and how sure it is. Events lists what the last tick did, with " +
-  "times and bytes.", ["model", "events"], "model");
+  "times and bytes. Now you: press Next, and the session does a step.", ["model", "events"], "model");
+
+const told = s.step()[0];
+show(`That was a tick: it appended ${JSON.stringify(told.text.trim())}, one column more in the map, and Events shows where its time went. ` +
+  "F10 does it outside the tour, F5 runs on, Ctrl+Z takes an edit back.", ["strip", "events"], "step");
 
 const before = s.tick;
 const place = s.tokens().indexOf(s.tokenise("cellar")[0]);
@@ -88,6 +93,15 @@ s.goto(before);
 expect(s.tokens()[place] === s.tokenise("cellar")[0]);
 show("Undo works for everything. Going back keeps the future as a branch; here the key is in the cellar again.",
   ["console", "map"], "back");
+
+show("Time line has every tick on one axis, also those of the branch that was left, with marks for edits and for the " +
+  "focused row. A click shows a tick, a double click goes there, dragging limits the ticks of all views.",
+  ["timeline"], "timeline");
+
+s.inject({ action: "replace", positions: [place], new_token_ids: s.tokenise("garden") }, { now: true });
+show("Difference compares the shown state with the one before the last edit, or with another tick, a branch, a lane or a " +
+  "file: by layer and by row. Here one word more has changed.", ["difference"], "difference");
+s.undo();
 
 // --- plain KV management ---------------------------------------------------------------------------------------------
 const plain = lab.open({ model: "demo", capacity: 120, staging: 16, history_bytes: 1 << 20 });
@@ -147,6 +161,35 @@ show(`wLOD: a text of ${far.tokens} tokens stands as ${deep.tree().length} entri
   "came, and the focus allocator opened the blocks that it looks at; only what the edit made dirty was computed.", ["ledger", "tree"], "wlod");
 deep.close();
 
+// --- policies side by side -------------------------------------------------------------------------------------------
+const base = lab.open({ model: "demo" });
+base.prompt(story);
+const lanes = lab.lanes(base, [{ policy: "h2o:ratio=0.4" }, { policy: "streaming_llm:ratio=0.4" }, { kv: { k: "int8", v: "int8" } }]);
+lanes.show();
+lanes.prompt("where is the gold ring ?");
+lanes.step(6);
+show("Lanes run sessions in lockstep on the same tokens: here two policies that keep 40 % of the rows, and rows of 8 bits. " +
+  "KL, loss and kept attention say what each costs beside the reference.", ["lanes"]);
+lanes.close();
+
+lab.sweep({ name: "tour", base: { model: "demo" },
+  axes: [{ name: "policy", key: "policy", values: ["h2o", "streaming_llm"] }, { name: "budget", budget: "ratio", values: [0.1, 0.5] }],
+  seeds: [1], prompts: [{ name: "recall-256", file: "resource:prompts/recall-256.json", stories: 1, questions: 4 }] }, { jobs: 1, resume: true });
+show("A sweep does that for every combination of settings, and asks questions about stories: recall against budget, KL " +
+  "against bytes. New Sweep in the menu Run has a form for it; results are tables and plots for a paper.", ["sweep"]);
+
+// --- a bug to find ---------------------------------------------------------------------------------------------------
+const sick = lab.open({ model: "demo", faults: true, check: { level: "full" } });
+sick.prompt(story);
+sick.bug("zeroed_rows");
+sick.step(6);
+const found = sick.invariants().filter((one) => !one.ok);
+expect(found.length > 0, "a check finds the planted bug");
+show(`Last, the bug clinic (Help > Bug Clinic): bugs that people met in other programs, planted here. This session has one; the lamp ` +
+  `below is red, and Invariants names what broke: ${found[0].id}. A click on the lamp leads to layer and row.`,
+  ["invariants", "row"], "clinic");
+sick.close();
+
 // --- the end ---------------------------------------------------------------------------------------------------------
 s.show();
 view.set("map", { quantity: "brightness" });
@@ -155,5 +198,5 @@ show("Everything you saw was done by a script; Console prints the line for every
   "finds all commands, the theme follows your eyes. Enjoy.", ["log", "console"], "light");
 view.theme("dark");
 view.caption("");
-expect(!headless || stop === 15, `${stop} pictures`);
+expect(!headless || stop === 19, `${stop} pictures`);
 log(`tour: ${stop} pictures`);

@@ -145,6 +145,24 @@ class CalmWindowTest : public QObject {
         QVERIFY2(view(info.id)->height() >= 110 && view(info.id)->width() >= 320, info.id);
   }
 
+  /// Names of tabs are whole on a small screen; those without room are behind arrows.
+  void tabsStayReadable() {
+    QVERIFY(m_window->setSize({1280, 720}));
+    QVERIFY(command("reset_layout"));
+    QTest::qWait(50);
+    int tabs = 0;
+    for (QTabBar* bar : m_window->findChildren<QTabBar*>()) {
+      if (!bar->isVisible() || bar->count() < 2) continue;
+      tabs += bar->count();
+      QCOMPARE(bar->elideMode(), Qt::ElideNone);
+      QVERIFY(bar->usesScrollButtons());
+      for (int i = 0; i < bar->count(); ++i)
+        QVERIFY2(bar->tabRect(i).width() >= bar->fontMetrics().horizontalAdvance(bar->tabText(i)),
+                 qPrintable(bar->tabText(i)));
+    }
+    QVERIFY(tabs > 16);
+  }
+
   void layoutsShowTheViewsOfTheirTask() {
     for (const TaskLayout& layout : taskLayouts()) {
       QVERIFY(command(qPrintable(layout.id)));
@@ -302,6 +320,7 @@ class CalmWindowTest : public QObject {
     QTRY_VERIFY2(!message()->text().contains("Applied"), "it was taken back");
     apply("Queue");
     QVERIFY(message()->text().contains("Queued"));
+    QVERIFY2(message()->text().contains(" positions "), qPrintable(message()->text()));  // the plan's figures stay
     QVERIFY(command("step"));
     QVERIFY(settled());
     QTRY_VERIFY2(!message()->text().contains("Queued"), "it was done");

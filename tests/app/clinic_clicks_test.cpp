@@ -4,14 +4,15 @@
 // each.
 #include <QDialogButtonBox>
 #include <QLabel>
+#include <QLineEdit>
 #include <QListWidget>
 #include <QPushButton>
 #include <QTextBrowser>
 #include <QToolButton>
 
-#include "app/base/resources.h"
 #include "app/form_clicks.h"
 #include "app/help/manual_window.h"
+#include "app/plain/resources.h"
 #include "app/whole_window.h"
 #include "app/window/clinic_panel.h"
 #include "core/clinic/clinic_run.h"
@@ -65,13 +66,13 @@ class ClinicClicksTest : public QObject {
 
   void lampLeadsToTheRow_data() {
     QTest::addColumn<int>("at");
-    const auto cases = readClinic(resourceRoot().toStdString());
+    const auto cases = readClinic(resourceRoot());
     QVERIFY(cases);
     for (std::size_t i = 0; i < cases->size(); ++i) QTest::newRow((*cases)[i].bug.c_str()) << static_cast<int>(i);
   }
   void lampLeadsToTheRow() {
     QFETCH(int, at);
-    const ClinicCase one = readClinic(resourceRoot().toStdString())->at(static_cast<std::size_t>(at));
+    const ClinicCase one = readClinic(resourceRoot())->at(static_cast<std::size_t>(at));
     panel()->findChild<QListWidget*>()->setCurrentRow(at);
     QVERIFY(panel()->findChild<QTextBrowser*>()->toPlainText().contains(QString::fromStdString(one.story).left(40)));
     press("openCase");
@@ -98,7 +99,7 @@ class ClinicClicksTest : public QObject {
     press("openBlind");
     QVERIFY(said().contains("Blind case"));
     QVERIFY(found());
-    const auto cases = readClinic(resourceRoot().toStdString());
+    const auto cases = readClinic(resourceRoot());
     for (const ClinicCase& one : *cases) QVERIFY(!said().contains(QString::fromStdString(one.bug)));
     press("reveal");
     QVERIFY(std::any_of(cases->begin(), cases->end(), [&](const ClinicCase& one) {
@@ -106,6 +107,23 @@ class ClinicClicksTest : public QObject {
           panel()->findChild<QListWidget*>()->currentItem()->text() == QString::fromStdString(one.bug);
     }));
     QVERIFY(!panel()->findChild<QPushButton*>("reveal")->isEnabled());
+  }
+
+  /// A number opens the same case again, and the case that nobody worked in ends without a question.
+  void aBlindCaseHasANumber() {
+    auto* number = panel()->findChild<QLineEdit*>("blindNumber");
+    QVERIFY(number);
+    QTest::keyClicks(number, "7784");
+    press("openBlind");
+    QVERIFY2(said().contains("7784"), qPrintable(said()));
+    QVERIFY(found());
+    QTRY_VERIFY(m_window->context().session()->isKept());
+    press("openCase");
+    QVERIFY(!m_window->banner().isVisible());
+    QVERIFY(found());
+    QVERIFY(m_window->runCommand("step", nlohmann::json::object()));
+    QVERIFY(test::settled(*m_window));
+    QVERIFY(!m_window->context().session()->isKept());  // that is work
   }
 
   void helpOpensThePage() {

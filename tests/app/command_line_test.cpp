@@ -55,7 +55,7 @@ void CommandLineTest::runTakesScriptOutAndArguments() {
   QCOMPARE(line->verb, std::string("run"));
   QCOMPARE(line->file, std::string("a.js"));
   QCOMPARE(line->out, std::string("shots"));
-  QCOMPARE(line->args, (QStringList{"--x", "2"}));
+  QCOMPARE(line->args, (std::vector<std::string>{"--x", "2"}));
   QCOMPARE(line->manifest, (json{{"model", "demo"}}));
 }
 

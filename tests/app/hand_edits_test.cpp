@@ -113,6 +113,56 @@ class HandEditsTest : public QObject {
     QVERIFY(undone(before));
   }
 
+  /// The focus goes with a word to the one that replaces it, and back with an undo.
+  void theFocusGoesToTheNewWord() {
+    click("cellar");
+    const Focus old = m_window->context().focus();
+    QVERIFY(old.position.value() >= 0);
+    QTest::keyClick(&strip().text(), Qt::Key_Return);
+    QTest::keyClicks(m_window->findChild<WordEdit*>(), "attic");
+    QTest::keyClick(m_window->findChild<WordEdit*>(), Qt::Key_Return);
+    QTRY_VERIFY(text().contains("attic"));
+    QVERIFY(settled());
+    const Focus fresh = m_window->context().focus();
+    QCOMPARE(fresh.position, old.position);
+    QVERIFY(fresh.ledger != old.ledger);
+    QCOMPARE(fresh.ledger, now()->context[static_cast<std::size_t>(fresh.position.value())]);
+    QVERIFY(m_window->runCommand("undo", json::object()));
+    QVERIFY(settled());
+    QTRY_COMPARE(m_window->context().focus().ledger, old.ledger);
+    QCOMPARE(m_window->context().focus().position, old.position);
+  }
+
+  /// Who looks at the drift sees the zero behind a rebuild.
+  void aRebuildShowsThatTheDriftIsZero() {
+    m_window->context().setQuantity(Quantity::DriftV);
+    click("puts");
+    QTest::keyClick(&strip().text(), Qt::Key_Delete);
+    QTRY_VERIFY(!text().contains("puts"));
+    QVERIFY(settled());
+    QVERIFY(m_window->runCommand("rebuild", json::object()));
+    QTRY_VERIFY(settled() && now()->kl.has_value());
+    QCOMPARE(*now()->kl, 0.0);
+    QTRY_VERIFY2(strip().dump().contains(" 0\n") && !strip().dump().contains("not measured"),
+                 qPrintable(strip().dump()));
+  }
+
+  /// A breakpoint and a watch of a run that goes on: it pauses for them, goes on, and stops where it shall.
+  void aRunTakesBreakpoints() {
+    LiveContext& context = m_window->context();
+    QVERIFY(m_window->runCommand("run", {{"max_ticks", 1500}}));
+    QTRY_VERIFY(context.busy() && now()->tick.value() > 3);
+    context.runCommand("watch_add", {{"expression", "length"}});
+    QTRY_VERIFY_WITH_TIMEOUT(now()->watches && !now()->watches->empty(), 5000);
+    QVERIFY2(now()->tick.value() < 1000, "the watch came behind the run");
+    const std::int64_t seen = now()->tick.value();
+    QTRY_VERIFY_WITH_TIMEOUT(now()->tick.value() > seen + 3, 20000);  // it goes on
+    context.runCommand("break_add", {{"condition", "tick >= " + std::to_string(now()->tick.value() + 40)}});
+    QTRY_VERIFY_WITH_TIMEOUT(now()->breakpoints && !now()->breakpoints->empty(), 5000);
+    QTRY_VERIFY_WITH_TIMEOUT(!context.busy() && now()->breakpoints->front().hits > 0, 20000);
+    QVERIFY(now()->tick.value() < 1400);
+  }
+
   void threeRowsAreDeletedWithTwoClicks() {
     const QString before = text();
     Clicks clicks;

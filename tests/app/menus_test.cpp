@@ -163,9 +163,10 @@ class MenusTest : public QObject {
 
   void entries_data() {
     QTest::addColumn<QString>("state");
+    test::SanitizerSample sample(3);
     for (const char* state : {"no session", "empty", "nothing done", "nothing chosen", "edited", "undone", "evicted",
                               "pending", "tick open", "looking back", "lanes", "wlod", "by head", "running"})
-      QTest::newRow(state) << QString(state);
+      if (sample.takes()) QTest::newRow(state) << QString(state);
   }
   void entries() {
     QFETCH(QString, state);

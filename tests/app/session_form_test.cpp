@@ -3,6 +3,7 @@
 // counted.
 #include <QComboBox>
 #include <QDialogButtonBox>
+#include <QFormLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPlainTextEdit>
@@ -57,6 +58,22 @@ class SessionFormTest : public QObject {
     m_json = m_panel->findChild<QPlainTextEdit*>();
     m_clicks = 0;
     QVERIFY(m_form && m_json && QTest::qWaitForWindowExposed(m_panel.get()));
+  }
+
+  /// Words, not keys: "Key phase"; the tip has the key, and the search finds both.
+  void labelsAreWords() {
+    QStringList labels;
+    for (const QString& key : m_form->keys()) {
+      const auto* field = m_form->control(key)->parentWidget();
+      const auto* layout = qobject_cast<QFormLayout*>(field->parentWidget()->findChild<QFormLayout*>());
+      QVERIFY(layout);
+      const auto* label = qobject_cast<QLabel*>(layout->labelForField(const_cast<QWidget*>(field)));
+      QVERIFY2(label, qPrintable(key));
+      QVERIFY2(!label->text().contains('_') && label->text() != key, qPrintable(label->text()));
+      QVERIFY2(label->toolTip().contains(key), qPrintable(key));
+      labels << label->text();
+    }
+    QVERIFY(labels.contains("Key phase") && labels.contains("Keys (K)") && labels.contains("wLOD"));
   }
 
   void everyKeyHasAControl() {
@@ -175,6 +192,12 @@ class SessionFormTest : public QObject {
     for (const QLabel* label : m_form->findChildren<QLabel*>())
       if (label->styleSheet().startsWith("color:")) marked << label->buddy();
     QCOMPARE(marked, QList<QWidget*>{m_form->control("wlod.budget")});
+    m_json->setPlainText("{\"policy\": {\"name\": \"h2o\", \"ratio\": 3}}");
+    marked.clear();
+    for (const QLabel* label : m_form->findChildren<QLabel*>())
+      if (label->styleSheet().startsWith("color:")) marked << label->buddy();
+    QCOMPARE(marked, QList<QWidget*>{m_form->control("policy.ratio")});
+    m_json->setPlainText("{\"wlod\": {\"budget\": 3}}");
     m_json->setPlainText("{\"model\": \"demo\", }");
     QVERIFY2(problem().contains("not JSON"), qPrintable(problem()));
     QCOMPARE(line("wlod.budget")->text(), QString("3"));  // the form stays

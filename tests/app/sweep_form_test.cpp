@@ -11,11 +11,11 @@
 #include <QTabWidget>
 #include <QTemporaryDir>
 
-#include "app/engine/core_sweep.h"
 #include "app/form_clicks.h"
 #include "app/forms/session_form.h"
 #include "app/forms/sweep_axes.h"
 #include "app/forms/sweep_panel.h"
+#include "app/plain/core_sweep.h"
 #include "app/whole_window.h"
 #include "support/runner.h"
 #include "widgets/base/button_use.h"
@@ -136,7 +136,7 @@ class SweepFormTest : public QObject {
     type("questions", "1");
     type("expressions", "rows(layer==1); length % 2 == 0");
     for (QCheckBox* box : panel()->findChildren<QCheckBox*>())
-      if (box->text() == "kl" || box->text() == "attention" || box->text() == "needles") click(box);
+      if (QStringList{"kl", "attention", "needles", "answers"}.contains(box->text())) click(box);
     QVERIFY2(spec() == small(), spec().dump().c_str());
     QTRY_VERIFY2(label("cells").startsWith("4 cells"), qPrintable(label("cells") + label("problem")));
     type("out", m_folder.filePath("small.sweep"));

@@ -50,6 +50,7 @@ class TourTest : public QObject {
     reader.start(10);
     QTRY_VERIFY_WITH_TIMEOUT(clicks.isEmpty() && !m_window->scriptRunning() && !banner.isVisible(), 30000);
     QCOMPARE(read.size(), 5);
+    QVERIFY2(read[0].startsWith("1 of 21 · ") && read[2].startsWith("3 of 21 · "), qPrintable(read.join('|')));
     QCOMPARE(read[3], read[1]);  // Back
     QCOMPARE(read[4], read[2]);  // Return is Next
     QCOMPARE(m_window->tourLeft(), 3);

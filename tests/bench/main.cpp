@@ -4,8 +4,8 @@
 #include <iostream>
 
 #include "app/base/application.h"
-#include "app/base/resources.h"
 #include "app/cli/programs.h"
+#include "app/plain/resources.h"
 #include "bench/bench.h"
 
 void kvlab::say(const std::string& what) { std::cerr << "bench: " << what << std::endl; }
@@ -43,7 +43,7 @@ Ending run(const CommandLine& line) {
   const KeptOutput kept(line.printsJson());
   KV_TRY(checkResources());
   BenchOptions options;
-  options.resources = resourceRoot().toStdString();
+  options.resources = resourceRoot();
   options.threads = line.manifest.value("threads", 0);
   options.quick = line.quick;
   for (const auto& [key, value] : {std::pair{"model", &options.model},

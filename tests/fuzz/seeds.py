@@ -426,6 +426,8 @@ def foreign_seeds():
     session = b"nsgg" + struct.pack("<III", 9, 0, 5) + b"llama"
     seeds = {"llama": b"\0" + front + part, "llama_parts": b"\0" + front + part + part,
              "llama_recurrent": b"\0" + front + part + recurrent, "llama_session": b"\0" + session + part,
+             "llama_turned": b"\0" + b"qsgg" + struct.pack("<II3i", 4, 3, 5, 6, 7) + cells +
+             struct.pack("<IIII", 0, 1, 64, 64) + tensor + tensor,
              "llama_columns": b"\0" + front + cells + struct.pack("<II", 1, 1) + tensor + columns,
              "vllm": b"\1" + tensors([3, 2, 4], "kv_cache"), "edge": b"\3" + tensors([1, 2, 1, 3, 4], "round_0.layer_0.kv"),
              "pairs": b"\4" + tensors([1, 2, 3, 4], "layers.0.keys", "layers.0.values")}

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The package kvlab: every verb and table is a method; errors, tables, arrays, threads and signals."""
+import concurrent.futures
 import gc
 import inspect
 import json
+import multiprocessing
 import os
 import pathlib
 import pickle
@@ -275,6 +277,37 @@ class Sweeps(unittest.TestCase):
         self.assertEqual(caught.exception.code, "sweep_exists")
         again = kvlab.sweep(small_sweep(seeds=(1, 2)), out=self.folder / "small", resume=True)
         self.assertEqual((again.found, list(again)), (6, list(done)))
+
+    def test_shards_and_engines_give_the_bytes_of_one_run(self):
+        spec = small_sweep(seeds=(1, 2, 3))
+        kvlab.sweep(spec, out=self.folder / "whole", jobs=1)
+
+        def same(name):
+            for file in ("results.jsonl", "results.csv", "summary.csv", "pareto.svg"):
+                self.assertEqual((self.folder / name / file).read_bytes(), (self.folder / "whole" / file).read_bytes())
+
+        parts = [self.folder / f"part{i}" for i in (1, 2)]
+        self.assertEqual([len(kvlab.sweep(spec, out=one, shard=(i, 2))) for i, one in enumerate(parts, 1)], [6, 3])
+        with self.assertRaises(kvlab.Error) as caught:
+            kvlab.merge(parts[:1], self.folder / "merged")
+        self.assertEqual(caught.exception.code, "missing_cells")
+        self.assertEqual(len(kvlab.merge(parts, self.folder / "merged")), 9)
+        same("merged")
+        with concurrent.futures.ThreadPoolExecutor(2) as engine:
+            done = kvlab.sweep(spec, out=self.folder / "threads", engine=engine, jobs=1)
+            self.assertEqual(len(done), 9)
+            same("threads")
+            with self.assertRaises(kvlab.Error) as caught:
+                kvlab.sweep(spec, out=self.folder / "threads", engine=engine)
+            self.assertEqual(caught.exception.code, "sweep_exists")
+            kvlab.sweep(spec, out=self.folder / "threads", engine=engine, resume=True)
+            with self.assertRaisesRegex(kvlab.Error, "3 such groups for 4 shards"):
+                kvlab.sweep(spec, out=self.folder / "many", engine=engine, shards=4)
+            with self.assertRaisesRegex(kvlab.Error, "exclude"):
+                kvlab.sweep(spec, out=self.folder / "both", engine=engine, shard=(1, 2))
+        with concurrent.futures.ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as engine:
+            kvlab.sweep(spec, out=self.folder / "processes", engine=engine, jobs=1, shards=2)
+            same("processes")
 
     def test_names_and_mistakes(self):
         with self.assertRaisesRegex(kvlab.Error, "nothing.json"):

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import struct
 import subprocess
 import sys
@@ -15,6 +16,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 KVLAB = os.environ["KVLAB"]
 FAILURES = []
 DONE = set()     # subcommands that ended well
+WITHOUT_QT = re.search(r"^(.*): this program was built without Qt", subprocess.run(
+    [KVLAB, "--help"], capture_output=True, text=True).stdout, re.M)
 ANY = object()   # any error
 
 
@@ -92,7 +95,8 @@ def usage_and_files(work):
     check("unknown option", 2, "bench", "--frob", error="usage")
     check("unknown level", 2, "info", "--log", "loud", error="usage")
     check("unknown key", 2, "info", "--set", "frobnicate=1", error="usage")
-    check("gui", 2, "gui", error="usage")
+    if not WITHOUT_QT:
+        check("gui", 2, "gui", error="usage")
     refused = program("info", "--model", "/nowhere", "--json", str(work / "refused.json"))
     expect(json.loads((work / "refused.json").read_bytes())["error"]["what"] in refused.stderr.decode() and
            refused.returncode == 3 and not refused.stdout, "refused FILE", refused)
@@ -103,6 +107,11 @@ def usage_and_files(work):
     expect(ran.returncode == 3 and b"the output was not written" in ran.stderr, "full disk", ran)
     ran = subprocess.run(f'"{KVLAB}" list layouts --json 2>&-', shell=True, stdout=subprocess.PIPE)
     expect(ran.returncode == 0 and json.loads(ran.stdout), "no standard error", ran)
+
+
+def windowless(work):
+    for words in ("run", "x.js"), ("test", "x"), ("bench",):
+        check(f"{words[0]} without Qt", 3, *words, error="unsupported", said="built without Qt")
 
 
 def scripts(work):
@@ -158,8 +167,9 @@ def measurements(work):
     check("check", 0, "check", "fork", "--model", "demo", model="demo", tests=lambda all: [t["id"] for t in all] == ["fork"])
     check("check refused", 2, "check", "frob", "--model", "demo", error="usage")
     compare(work)
-    check("bench", 0, "bench", "tick", "--quick", version=some, backends=some, rows=some, said="probes_sum_ratio")
-    check("bench refused", 2, "bench", "frobs", error="usage")
+    if not WITHOUT_QT:
+        check("bench", 0, "bench", "tick", "--quick", version=some, backends=some, rows=some, said="probes_sum_ratio")
+        check("bench refused", 2, "bench", "frobs", error="usage")
     bug = json.loads(program("list", "bugs", "--json").stdout)[0]["id"]
     cases = check("clinic", 0, "clinic", bug)
     expect([one["bug"] for one in cases] == [bug] and cases[0]["caught"], "clinic", cases)
@@ -216,10 +226,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)
         models_of_the_test(work)
-        for part in (lists_and_models, usage_and_files, scripts, measurements, sweeps_and_trainings):
+        for part in (lists_and_models, usage_and_files, windowless if WITHOUT_QT else scripts, measurements, sweeps_and_trainings):
             part(work)
     page = (HERE.parents[1] / "resources/manual/command-line.md").read_text()
     known = {line.split()[1] for line in page.splitlines() if line.startswith("    kvlab ")} - {"[gui]"}
+    known -= set(WITHOUT_QT[1].split(", ")) if WITHOUT_QT else set()
     if not FAILURES:
         expect(DONE == known, "subcommands", f"not tried: {known ^ DONE}")
     print(f"{len(FAILURES)} failures" if FAILURES else "json_option: all as promised")

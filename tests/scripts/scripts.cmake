@@ -1,4 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tests that start the program. Those of this part need no window.
+find_package(Python3 COMPONENTS Interpreter)
+
+# Captures of earlier versions: every state hash is still the same. tests/data/captures/make.js wrote them.
+file(GLOB captures CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/data/captures/*.kvcap)
+foreach(capture ${captures})
+  get_filename_component(name ${capture} NAME_WE)
+  add_test(NAME captures/${name} COMMAND kvlab replay ${capture} --verify)
+  set_tests_properties(captures/${name} PROPERTIES LABELS captures TIMEOUT ${limit}
+    SKIP_REGULAR_EXPRESSION "this machine computes with")
+endforeach()
+
+# What app/run does about the CUDA module, and what tests/gpu/run reports, without a GPU.
+foreach(name app_run gpu_run)
+  add_test(NAME scripts/${name} COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/${name}.sh)
+  set_tests_properties(scripts/${name} PROPERTIES LABELS scripts TIMEOUT 120)
+endforeach()
+
+# The program from outside: output, messages and exit codes.
+add_test(NAME scripts/program
+  COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> bash ${CMAKE_CURRENT_LIST_DIR}/program.sh)
+set_tests_properties(scripts/program PROPERTIES LABELS scripts TIMEOUT 300)
+# Models that have a name, with a package of the test's own.
+add_test(NAME scripts/model_command
+  COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> bash ${CMAKE_CURRENT_LIST_DIR}/model_command.sh)
+set_tests_properties(scripts/model_command PROPERTIES LABELS scripts TIMEOUT 300 SKIP_RETURN_CODE 77)
+# Shards, merge, status, signals and the files for Slurm, without one.
+add_test(NAME scripts/sweep_shards
+  COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> bash ${CMAKE_CURRENT_LIST_DIR}/sweep_shards.sh)
+set_tests_properties(scripts/sweep_shards PROPERTIES LABELS scripts TIMEOUT 300)
+if(Python3_FOUND)
+  # Each planted fault finds its piece of the source.
+  add_test(NAME scripts/planted_faults COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/planted/plant.py --check)
+  set_tests_properties(scripts/planted_faults PROPERTIES LABELS scripts TIMEOUT 60)
+  # One JSON value of every subcommand, and its exit codes.
+  add_test(NAME scripts/json_option
+    COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/json_option.py)
+  set_tests_properties(scripts/json_option PROPERTIES LABELS scripts TIMEOUT 300)
+endif()
+if(NOT KVLAB_GUI)
+  return()
+endif()
+
 # Every script of this folder is a test: kvlab run must end with 0. So is every shipped script, in two runs that must
 # write the same bytes.
 file(GLOB scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.js)
@@ -18,15 +61,6 @@ foreach(script ${scripts} ${shipped})
   set_tests_properties(scripts/${name} PROPERTIES LABELS scripts TIMEOUT ${limit})
 endforeach()
 
-# Captures of earlier versions: every state hash is still the same. tests/data/captures/make.js wrote them.
-file(GLOB captures CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/data/captures/*.kvcap)
-foreach(capture ${captures})
-  get_filename_component(name ${capture} NAME_WE)
-  add_test(NAME captures/${name} COMMAND kvlab replay ${capture} --verify)
-  set_tests_properties(captures/${name} PROPERTIES LABELS captures TIMEOUT ${limit}
-    SKIP_REGULAR_EXPRESSION "this machine computes with")
-endforeach()
-
 foreach(module kvlab_far kvlab_cuda_emulated)
   if(TARGET ${module})
     add_test(NAME scripts/backends_agree@${module} COMMAND kvlab run ${CMAKE_CURRENT_LIST_DIR}/backends_agree.js)
@@ -40,16 +74,6 @@ add_test(NAME scripts/card_left_out
 set_tests_properties(scripts/card_left_out PROPERTIES LABELS scripts TIMEOUT ${limit}
   ENVIRONMENT "KVLAB_CUDA_MODULE=$<TARGET_FILE:kvlab_far>;KVLAB_FAR_CLOSES=0;XDG_RUNTIME_DIR=/tmp")
 
-# What app/run does about the CUDA module, and what tests/gpu/run reports, without a GPU.
-foreach(name app_run gpu_run)
-  add_test(NAME scripts/${name} COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/${name}.sh)
-  set_tests_properties(scripts/${name} PROPERTIES LABELS scripts TIMEOUT 120)
-endforeach()
-
-# The program from outside: output, messages and exit codes.
-add_test(NAME scripts/program
-  COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> bash ${CMAKE_CURRENT_LIST_DIR}/program.sh)
-set_tests_properties(scripts/program PROPERTIES LABELS scripts TIMEOUT 300)
 # Every script of kvlab bench runs to its end.
 file(GLOB benches CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/resources/bench/*.js)
 foreach(bench ${benches})
@@ -65,18 +89,10 @@ add_test(NAME scripts/package
   COMMAND ${CMAKE_COMMAND} -E env BUILD=${CMAKE_BINARY_DIR} bash ${CMAKE_CURRENT_LIST_DIR}/package.sh)
 set_tests_properties(scripts/package PROPERTIES LABELS scripts TIMEOUT 600 SKIP_RETURN_CODE 77 RUN_SERIAL ON)
 # The shipped picture tests, and the reports of kvlab test about changed ones.
-find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)
-  # Each planted fault finds its piece of the source.
-  add_test(NAME scripts/planted_faults COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/planted/plant.py --check)
-  set_tests_properties(scripts/planted_faults PROPERTIES LABELS scripts TIMEOUT 60)
   add_test(NAME scripts/picture_tests
     COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> PYTHON=${Python3_EXECUTABLE} bash ${CMAKE_CURRENT_LIST_DIR}/picture_tests.sh)
   set_tests_properties(scripts/picture_tests PROPERTIES LABELS scripts TIMEOUT 300)
-  # One JSON value of every subcommand, and its exit codes.
-  add_test(NAME scripts/json_option
-    COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/json_option.py)
-  set_tests_properties(scripts/json_option PROPERTIES LABELS scripts TIMEOUT 300)
   # The page with the cases of the bug clinic matches the clinic.
   add_test(NAME scripts/clinic_page
     COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> bash ${CMAKE_CURRENT_LIST_DIR}/clinic_page.sh)
@@ -87,7 +103,7 @@ add_test(NAME real/wrong_answer
     ${CMAKE_BINARY_DIR}/scripts/wrong_answer_real)
 set_tests_properties(real/wrong_answer PROPERTIES LABELS real SKIP_RETURN_CODE 77 TIMEOUT 300
   ENVIRONMENT "XDG_DATA_HOME=${CMAKE_SOURCE_DIR}/build/models;XDG_RUNTIME_DIR=/tmp")
-# Models that have a name, with a package of the test's own.
-add_test(NAME scripts/model_command
-  COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> bash ${CMAKE_CURRENT_LIST_DIR}/model_command.sh)
-set_tests_properties(scripts/model_command PROPERTIES LABELS scripts TIMEOUT 300 SKIP_RETURN_CODE 77)
+# A sweep in shards on a real Slurm, from Debian's packages.
+add_test(NAME slurm/sweep
+  COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> bash ${CMAKE_CURRENT_LIST_DIR}/slurm_sweep.sh)
+set_tests_properties(slurm/sweep PROPERTIES LABELS slurm SKIP_RETURN_CODE 77 TIMEOUT 900 RUN_SERIAL ON)

@@ -16,6 +16,16 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
+/// A sanitizer takes many times as long and looks at code, not at values: it sees every n-th of many cases.
+class SanitizerSample {
+ public:
+  explicit SanitizerSample(int every) : m_every(every) {}
+  bool takes() { return !kSanitized || m_at++ % m_every == 0; }
+
+ private:
+  int m_every, m_at = 0;
+};
+
 #ifdef QT_WIDGETS_LIB
 using TestApplication = QApplication;
 #else

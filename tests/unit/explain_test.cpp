@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <ranges>
 
 #include "core/explain/key_turning.h"
 #include "core/explain/row_bounds.h"
@@ -14,124 +16,14 @@
 #include "core/verbs/verbs.h"
 #include "kernels/scalar_convert.h"
 #include "support/runner.h"
+#include "unit/written_caches.h"
 
 using namespace kvlab;
+using namespace kvlab::test;
 using nlohmann::json;
-
-namespace {
-
-/// Rows of a text as another program would have them: keys turned to their positions.
-struct Written {
-  RowShape shape;
-  std::vector<std::vector<float>> keys, values;  // [layers][rows, width]
-  std::string type = "f32";
-  std::vector<std::int32_t> positions = {};  // of all layers
-  std::vector<TokenId> ids = {};
-
-  std::span<float> row(std::vector<float>& of, std::size_t index) const {
-    return std::span(of).subspan(index * at(shape.width()), at(shape.width()));
-  }
-  ForeignCache cache() const {
-    ForeignCache out;
-    out.importer = "test", out.ids = ids;
-    for (std::size_t layer = 0; layer < keys.size(); ++layer) {
-      ForeignLayer one;
-      one.layer = static_cast<std::int32_t>(layer), one.rows = shape.rows, one.positions = positions;
-      one.keys = {type, shape.width(), [rows = keys[layer]] { return Result<std::vector<float>>(rows); }};
-      one.values = {type, shape.width(), [rows = values[layer]] { return Result<std::vector<float>>(rows); }};
-      out.layers.push_back(std::move(one));
-    }
-    return out;
-  }
-};
-
-class Writer {
- public:
-  explicit Writer(const std::string& model) : m_manifest({{"model", model}, {"check", {{"level", "off"}}}}) {
-    auto session = openSession(*Manifest::fromJson(m_manifest), KVLAB_RESOURCES_DIR);
-    if (session) m_session = std::move(*session);
-    else qWarning("%s", session.error().text().c_str());
-  }
-  const ModelConfig& config() const { return m_session->model().config(); }
-  RowShape shape(std::size_t rows) const {
-    return {static_cast<std::int64_t>(rows), config().kvHeads, config().headDim};
-  }
-  std::vector<TokenId> text(int tokens, int seed = 1) const {
-    std::vector<TokenId> out;
-    for (int i = 0; i < tokens; ++i)
-      out.push_back(TokenId((i * 37 + i * i * seed + 11 * seed) % (config().vocab - 8) + 4));
-    return out;
-  }
-  TokenPass pass(const std::vector<TokenId>& ids) const {
-    TokenPass out;
-    out.weights = m_session->parts().weights, out.backend = m_session->parts().backend.get(), out.ids = ids;
-    return out;
-  }
-  /// A clean cache in a type, as an engine has it that rounds rows on their way into the cache.
-  Written clean(const std::vector<TokenId>& ids, const std::string& type = "f32") const {
-    TokenPass made = pass(ids);
-    SideReading keys, values;
-    values.side = values.source = Side::Values;
-    std::vector<double> phases;
-    for (std::size_t i = 0; i < ids.size(); ++i) phases.push_back(static_cast<double>(i));
-    const RowRounding rounding(config(), keys, values, storedType(type), storedType(type), phases,
-                               static_cast<std::int64_t>(ids.size()));
-    made.stored = rounding;
-    return written(*tokenRows(made), ids, type);
-  }
-  Written written(TokenRows rows, const std::vector<TokenId>& ids, const std::string& type = "f32") const {
-    Written out{shape(ids.size()), std::move(rows.keys), std::move(rows.values), type, {}, ids};
-    for (std::size_t layer = 0; layer < out.keys.size(); ++layer) {
-      turning(layer, ids.size()).turn(out.keys[layer], config().headDim, rows.phases);
-      roundRows(*storedType(type), out.keys[layer], config().headDim);
-    }
-    return out;
-  }
-  KeyTurning turning(std::size_t layer, std::size_t tokens) const {
-    return turningOf(config(), Layer(static_cast<int>(layer)), static_cast<std::int64_t>(tokens));
-  }
-  Result<Explanation> explained(const Written& cache, const std::vector<TokenId>& before = {}) const {
-    ExplainAsk ask;
-    ask.before = before;
-    return explainCache(cache.cache(), m_manifest, KVLAB_RESOURCES_DIR, ask);
-  }
-
- private:
-  json m_manifest;
-  std::unique_ptr<Session> m_session;
-};
-
-std::vector<std::string> kindsOf(const Explanation& answer) {
-  std::vector<std::string> out;
-  for (const Cause& cause : answer.causes) out.push_back(cause.kind);
-  std::ranges::sort(out);
-  return out;
-}
-
-std::string words(const std::vector<std::string>& kinds) {
-  std::string out;
-  for (const std::string& kind : kinds) out += (out.empty() ? "" : " ") + kind;
-  return out;
-}
-
-constexpr auto kExplainedModels = {"demo", "synthetic:tiny", "synthetic:tiny-gemma"};
-
-}  // namespace
 
 class ExplainTest : public QObject {
   Q_OBJECT
- private:
-  /// The answer names these causes and no others, and leaves nothing over.
-  void expect(const Writer& writer, const Written& cache, std::vector<std::string> kinds, const std::string& of,
-              const std::vector<TokenId>& before = {}) {
-    const auto answer = writer.explained(cache, before);
-    QVERIFY2(answer, answer ? "" : answer.error().text().c_str());
-    std::ranges::sort(kinds);
-    const std::string said =
-        of + ": " + words(kindsOf(*answer)) + " in place of " + words(kinds) + ": " + answer->verdict;
-    QVERIFY2(kindsOf(*answer) == kinds, said.c_str());
-    QVERIFY2(answer->outcome == (kinds.empty() ? ExplainOutcome::Equal : ExplainOutcome::Explained), said.c_str());
-  }
 
  private Q_SLOTS:
   void cleanCachesAreEqual() {
@@ -296,36 +188,6 @@ class ExplainTest : public QObject {
     });
   }
 
-  void shiftsOfSegmentsAreNamed() {
-    const Writer writer("demo");
-    const std::vector<TokenId> ids = writer.text(60);
-    TokenRows rows = *tokenRows(writer.pass(ids));
-    for (std::size_t row = 25; row < 60; ++row) rows.phases[row] += 3;
-    expect(writer, writer.written(rows, ids), {"position_shift"}, "segment");
-  }
-
-  void staleRowsAreNamed() {
-    const Writer writer("demo");
-    const std::vector<TokenId> before = writer.text(40);
-    std::vector<TokenId> ids = before;
-    ids.erase(ids.begin() + 9, ids.begin() + 12);
-    TokenRows rows = *tokenRows(writer.pass(before));
-    const std::size_t width = at(writer.shape(1).width());
-    for (auto* side : {&rows.keys, &rows.values})
-      for (std::vector<float>& layer : *side)
-        layer.erase(layer.begin() + std::ptrdiff_t(9 * width), layer.begin() + std::ptrdiff_t(12 * width));
-    rows.phases.resize(ids.size());
-    const Written cache = writer.written(rows, ids);
-    expect(writer, cache, {"stale_rows"}, "stale", before);
-    const auto answer = writer.explained(cache, before);
-    QVERIFY(answer);
-    QCOMPARE(answer->causes.front().parameters["position"].get<int>(), 9);
-    // The same from the ids before the edit alone: the rows tell the text.
-    Written old = cache;
-    old.ids = before;
-    expect(writer, old, {"stale_rows"}, "stale by the file's ids");
-  }
-
   void pairsAreNamed() {
     const Writer writer("demo");
     const Written clean = writer.clean(writer.text(70), "f16");
@@ -358,43 +220,77 @@ class ExplainTest : public QObject {
       cache.type = "f16";
       expect(writer, cache, {"row_type"}, type);
     }
+    Written brain = writer.clean(writer.text(50), "bf16");  // as wide as f16, and on another grid
+    brain.type = "f16";
+    expect(writer, brain, {"row_type"}, "bf16 stored as f16");
+    const auto answer = writer.explained(brain);
+    QVERIFY(answer);
+    QCOMPARE(QString::fromStdString(answer->causes.front().text),
+             "keys and values were rounded to bf16 and then stored as f16");
   }
 
-  void textsAreAligned() {
+  /// Codes of 8 bits that were multiplied by the scales of other heads or rows.
+  void scalesOfOthersAreNamed() {
     const Writer writer("demo");
-    const Written clean = writer.clean(writer.text(40));
-    const auto rows = [&](std::size_t from, std::size_t count) {
-      Written out = clean;
-      const std::size_t width = at(clean.shape.width());
-      for (auto* side : {&out.keys, &out.values})
-        for (std::vector<float>& layer : *side)
-          layer = {layer.begin() + std::ptrdiff_t(from * width),
-                   layer.begin() + std::ptrdiff_t((from + count) * width)};
-      out.shape.rows = static_cast<std::int64_t>(count);
-      return out;
+    const Written clean = writer.clean(writer.text(60));
+    const auto with = [&](std::size_t heads, std::ptrdiff_t rows, bool values, const char* type) {
+      Written cache = clean;
+      const std::size_t dim = at(clean.shape.dim), count = at(clean.shape.heads), all = at(clean.shape.rows);
+      const auto change = [&](std::vector<float>& layer) {
+        std::vector<float> scales;
+        for (std::size_t i = 0; i < layer.size(); i += dim) {
+          float most = 0;
+          for (std::size_t j = i; j < i + dim; ++j) most = std::max(most, std::abs(layer[j]));
+          scales.push_back(most / 127);
+        }
+        for (std::size_t i = 0; i < layer.size(); ++i) {
+          const std::size_t head = i / dim, row = head / count;
+          const std::size_t from = row + static_cast<std::size_t>(rows);  // where there is none: its own
+          const std::size_t other = (from < all ? from : row) * count + (head + heads) % count;
+          layer[i] = std::round(layer[i] / scales[head]) * scales[other];
+        }
+        roundRows(*storedType(type), layer, clean.shape.dim);
+      };
+      cache.type = type;
+      for (std::vector<float>& layer : cache.keys) change(layer);
+      if (values)
+        for (std::vector<float>& layer : cache.values) change(layer);
+      const auto answer = writer.explained(cache);
+      QVERIFY2(answer, answer ? "" : answer.error().text().c_str());
+      QVERIFY2(answer->outcome == ExplainOutcome::Explained && answer->causes.front().kind == "scale_of_neighbour",
+               answer->verdict.c_str());
     };
-    expect(writer, rows(0, 30), {}, "a prefix");
-    expect(writer, rows(15, 25), {}, "the last rows");
-    Written cells = clean;  // in another order, which the file tells
-    for (std::int32_t row = 0; row < 40; ++row)
-      cells.positions.push_back(row < 4 ? 39 - row : row < 36 ? row : 39 - row);
-    for (auto* side : {&cells.keys, &cells.values})
-      for (std::vector<float>& layer : *side) {
-        std::vector<float> moved = layer;
-        for (std::size_t row = 0; row < 40; ++row)
-          std::ranges::copy(cells.row(layer, at(cells.positions[row])), cells.row(moved, row).begin());
-        layer = std::move(moved);
-      }
-    expect(writer, cells, {}, "slots");
-    Written padded = clean;
-    const std::size_t width = at(clean.shape.width());
-    for (auto* side : {&padded.keys, &padded.values})
-      for (std::vector<float>& layer : *side) layer.insert(layer.begin(), 3 * width, 0.25f);
-    padded.shape.rows = 43;
-    expect(writer, padded, {}, "padding on the left");
-    const auto answer = writer.explained(padded);
-    QVERIFY(answer);
-    QCOMPARE(answer->without, 3 * static_cast<std::int64_t>(clean.keys.size()));
+    for (const char* type : {"f32", "f16", "bf16"}) {
+      with(1, 0, true, type);
+      with(1, 0, false, type);
+    }
+    with(0, 1, true, "f32");
+    with(0, -1, true, "f32");
+  }
+
+  /// Sums in another order are no fault, and a fault as small is one where most rows do not have it.
+  void smallFaultsOfF32AreSeen() {
+    const Writer writer("demo");
+    const std::vector<TokenId> ids = writer.text(60);
+    const auto off = [&](float by, std::size_t from) {
+      Written cache = writer.clean(ids);
+      for (auto* side : {&cache.keys, &cache.values})
+        for (std::size_t layer = 1; layer < side->size(); ++layer)
+          for (std::size_t row = from; row < 60; ++row) {
+            float sign = 1;
+            for (float& value : cache.row((*side)[layer], row)) value *= 1 + by * (sign = -sign);
+          }
+      return writer.explained(cache);
+    };
+    for (const float by : {3e-7f, 3e-6f, 3e-5f}) {
+      const auto all = off(by, 0);
+      QVERIFY(all);
+      QVERIFY2(all->outcome == ExplainOutcome::Equal && all->causes.empty(), all->verdict.c_str());
+    }
+    const auto some = off(5e-5f, 40);
+    QVERIFY(some);
+    QVERIFY2(some->outcome == ExplainOutcome::Unexplained, some->verdict.c_str());
+    QCOMPARE(some->begins->token, 40);
   }
 
   void badInputIsRefused() {

@@ -96,6 +96,7 @@ struct LlamaBytes {
   std::vector<int> positions = {0, 2, 1};
 
   std::vector<std::vector<int>> owners = {};  // sequences of each cell, where they differ
+  bool turns = false;                         // as of version 4
 
   std::string cells(const std::vector<int>& sequences = {0}) const {
     std::string out = raw<std::uint32_t>(static_cast<std::uint32_t>(positions.size()));
@@ -124,6 +125,7 @@ struct LlamaBytes {
   std::string part(int first, int end, const std::vector<int>& sequences = {0}) const {
     std::string out = raw<std::uint32_t>(1) + cells(sequences) + raw<std::uint32_t>(transposed) +
         raw<std::uint32_t>(static_cast<std::uint32_t>(end - first));
+    if (turns) out += raw<std::uint32_t>(64) + raw<std::uint32_t>(0);
     for (const int side : {0, 1})
       for (int layer = first; layer < end; ++layer) out += rows(side, layer);
     return out;
@@ -146,14 +148,18 @@ inline ForeignSample llamaSample(const std::string& name, const std::string& byt
 }
 
 inline std::vector<ForeignSample> llamaSamples() {
-  const LlamaBytes plain, transposed{.transposed = true}, image{.extension = 12};
-  const std::string session =
-      "nsgg" + raw<std::uint32_t>(9) + raw<std::uint32_t>(1) + raw<std::int32_t>(5) + raw<std::uint32_t>(5) + "llama";
+  const LlamaBytes plain, transposed{.transposed = true}, image{.extension = 12}, turned{.turns = true};
+  const auto sessionOf = [](std::uint32_t version) {
+    return "nsgg" + raw(version) + raw<std::uint32_t>(1) + raw<std::int32_t>(5) + raw<std::uint32_t>(5) + "llama";
+  };
+  const std::string session = sessionOf(9);
   return {llamaSample("one part", LlamaBytes::front() + plain.part(0, 2)),
           llamaSample("transposed values", LlamaBytes::front() + transposed.part(0, 2)),
           llamaSample("two parts", LlamaBytes::front() + plain.part(0, 1) + plain.part(1, 2)),
           llamaSample("places in an image", LlamaBytes::front() + image.part(0, 2)),
           llamaSample("recurrent", LlamaBytes::front() + plain.part(0, 2) + LlamaBytes::recurrent(3)),
+          llamaSample("version 4", LlamaBytes::front(4) + turned.part(0, 2)),
+          llamaSample("session, version 11", sessionOf(11) + turned.part(0, 2)),
           llamaSample("session", session + plain.part(0, 2, {0, 3})),
           llamaSample("session with outputs",
                       session + raw<std::uint32_t>(1) + raw<std::int32_t>(0) + raw<std::uint64_t>(2) +

@@ -190,6 +190,20 @@ class ForeignTest : public QObject {
              refused.error().text().c_str());
   }
 
+  void versionsAreNamed() {
+    QTemporaryDir folder;
+    const auto later =
+        openSample(llamaSample("", LlamaBytes::front(5) + LlamaBytes{}.part(0, 2)), folder.path().toStdString());
+    QVERIFY(!later);
+    QVERIFY2(later.error().why.find("byte 4: a sequence file of version 5; read are sequence files of the versions 3, "
+                                    "4 and session files of the versions 9, 10, 11") != std::string::npos,
+             later.error().text().c_str());
+    const auto turned = opened("llama.cpp, version 4");
+    QVERIFY2(turned, qPrintable(foreignText(turned)));
+    QCOMPARE(turned->notes.front(),
+             std::string("the file says that keys are turned in blocks of 64 values and values in blocks of 0"));
+  }
+
   void entriesLieInTheArchive() {
     ForeignSample sample = torchSample();
     std::string& bytes = sample.files[0].second;

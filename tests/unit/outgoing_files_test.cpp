@@ -3,6 +3,7 @@
 // transformers itself reads in tests/oracle.
 #include <cmath>
 
+#include "core/foreign/foreign_cache.h"
 #include "core/foreign/md5.h"
 #include "core/foreign/row_codes.h"
 #include "kernels/scalar_convert.h"
@@ -117,6 +118,7 @@ class OutgoingFilesTest : public QObject {
   void familiesPairAsTheirGgufFiles();
   void layersWithAWindow();
   void quantisedRowsAreRotated();
+  void versions();
   void holesStay();
   void vllmStores();
   void whatAFormCannotHold();
@@ -246,6 +248,30 @@ void OutgoingFilesTest::quantisedRowsAreRotated() {
   }
   QCOMPARE(codeOf(*s, "saveCache", {{"path", path("no")}, {"form", "llama_cpp"}, {"type", "q8_0"}, {"flash", false}}),
            std::string("unsupported"));
+}
+
+/// Version 4 says the blocks by which rows are turned, and nothing else is another.
+void OutgoingFilesTest::versions() {
+  auto s = opened(tinyManifest({{"model", KVLAB_TESTS_DIR "/oracle/models/gemma3_wide_f16"}}));
+  call(*s, "promptIds", {{"ids", someIds(5, 60, 3)}});
+  for (const auto& [type, block] : {std::pair("q8_0", 64), {"f16", 0}}) {
+    call(*s, "saveCache", {{"path", path("v3")}, {"form", "llama_cpp"}, {"type", type}});
+    call(*s, "saveCache", {{"path", path("v4")}, {"form", "llama_cpp"}, {"type", type}, {"version", 4}});
+    QCOMPARE(QFileInfo(m_folder.filePath("v4")).size(), QFileInfo(m_folder.filePath("v3")).size() + 2 * 8);
+    const auto older = openForeign(path("v3"), {}), newer = openForeign(path("v4"), {});
+    QVERIFY(older && newer);
+    for (std::size_t layer = 0; layer < older->layers.size(); ++layer) {
+      QCOMPARE(*newer->layers[layer].keys.read(), *older->layers[layer].keys.read());
+      QCOMPARE(*newer->layers[layer].values.read(), *older->layers[layer].values.read());
+    }
+    const std::string says = "blocks of " + std::to_string(block) + " values and values";
+    QCOMPARE(newer->notes.size() == 1 && newer->notes[0].find(says) != std::string::npos, block > 0);
+  }
+  for (const json& wish : {json{{"form", "llama_cpp"}, {"version", 2}}, json{{"form", "vllm_cpu"}, {"version", 3}}}) {
+    json args = wish;
+    args["path"] = path("no");
+    QCOMPARE(codeOf(*s, "saveCache", args), std::string("bad_argument"));
+  }
 }
 
 /// Rows that were evicted from all layers are no cells; positions of the others stay.

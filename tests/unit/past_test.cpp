@@ -42,6 +42,7 @@ const std::vector<Question> kQuestions = {
     {"story", {{"ledger", 4}, {"layer", 1}}},
     {"why", {{"ledger", 4}, {"layer", 1}}},
     {"reads", {{"ledger", 4}, {"layer", 1}}},
+    {"decisions", {{"ledger", 4}}},
     {"rowsWhere", {{"condition", "brightness > 3 and exactness == 'exact'"}}},
     {"knockOut", {{"ledger", {4}}}},
     {"difference", {{"tick", 1}}},

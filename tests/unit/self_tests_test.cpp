@@ -90,7 +90,10 @@ class SelfTestsTest : public QObject {
   void bugsAreSeen_data() {
     QTest::addColumn<QString>("bug");
     QTest::addColumn<QString>("red");
-    const auto row = [](const char* bug, const char* red) { QTest::newRow(bug) << bug << red; };
+    test::SanitizerSample sample(3);
+    const auto row = [&](const char* bug, const char* red) {
+      if (sample.takes()) QTest::newRow(bug) << bug << red;
+    };
     row("zeroed_rows", "decoder");
     row("block_edge_leak", "decoder");
     row("wrong_head_group", "decoder save_load evict_nothing rebuild");

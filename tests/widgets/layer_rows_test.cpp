@@ -92,7 +92,7 @@ class LayerRowsTest : public QObject {
     StripView view(context, nullptr);
     view.resize(700, 400);
     QVERIFY(golden::settle(view));
-    QVERIFY2(view.dump().contains("0 <s> resident, surprise of the model not known\n"),
+    QVERIFY2(view.dump().contains("0 <s> resident, surprise of the model not measured: s.score(text)\n"),
              qPrintable(view.dump().left(200)));
     QVERIFY2(view.dump().contains("3 ·to not resident in any layer\n"), qPrintable(view.dump().left(300)));
   }

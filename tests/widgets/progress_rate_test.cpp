@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Rates and the time that is left, as the status line shows them.
+#include "fake_context.h"
 #include "support/runner.h"
 #include "widgets/base/job_list.h"
 
@@ -26,6 +27,21 @@ class ProgressRateTest : public QObject {
     QFETCH(qint64, done);
     QFETCH(qint64, total);
     QTEST(ProgressRate::textAfter(ms, done, total), "text");
+  }
+  /// A run counts tokens.
+  void aRunSaysTokens() {
+    FakeContext context(FakeContext::Nothing{});
+    JobList& jobs = JobList::of(context);
+    const int run = jobs.begin({.name = "Run", .on = "demo"});
+    jobs.report(run, "running", 0, 1'000'000);
+    QTest::qWait(1050);
+    jobs.report(run, "running", 40, 1'000'000);
+    QCOMPARE(progressText(*jobs.find(run)), QString("40 tokens"));
+    QVERIFY2(jobs.find(run)->rate.endsWith(" tokens/s"), qPrintable(jobs.find(run)->rate));
+    jobs.report(run, "running", 41, 100);
+    QCOMPARE(progressText(*jobs.find(run)), QString("41 of 100 tokens"));
+    jobs.report(run, "reading rows", 5, 100);
+    QCOMPARE(progressText(*jobs.find(run)), QString("5 of 100"));
   }
   void anotherPieceOfWorkBeginsAnew() {
     ProgressRate rate;

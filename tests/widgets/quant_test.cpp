@@ -291,6 +291,16 @@ class QuantTest : public QObject {
     QCOMPARE(tall, 1);
   }
 
+  /// As low as the dock makes it, the bars have most of the room.
+  void lowBarsHaveTheRoom() {
+    QuantRig rig{QSize(700, 240)};
+    QVERIFY(rig.measure());
+    QuantCanvas& canvas = rig.view.canvas();
+    canvas.resize(500, canvas.minimumHeight());
+    for (int lane : {0, 1})
+      QVERIFY2(canvas.bars(lane).height() >= 36, qPrintable(QString::number(canvas.bars(lane).height())));
+  }
+
   void clicksAndKeysFocus() {
     QuantRig rig;
     QVERIFY(rig.measure());

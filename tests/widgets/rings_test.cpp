@@ -117,6 +117,15 @@ class RingsTest : public QObject {
     QVERIFY2(seen > 8, qPrintable(QString::number(seen)));
   }
 
+  /// In a low column the figures stand in lines beside the ring, which has the height.
+  void theRingHasTheRoom() {
+    FakeContext context{SnapshotPtr(ringOf(70, 24, 32))};
+    RingsView view(context, nullptr);
+    show(view);
+    view.canvas().resize(500, 290);
+    QVERIFY2(view.canvas().shape().radius >= 85, qPrintable(QString::number(view.canvas().shape().radius)));
+  }
+
   void clickFocusesAndSaysSo() {
     FakeContext context({.mixed = true});
     RingsView view(context, nullptr);

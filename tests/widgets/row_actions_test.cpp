@@ -276,6 +276,29 @@ class RowActionsTest : public QObject {
     QCOMPARE(failed.count(), 1);
   }
 
+  /// From the map to the choice of a layer: a right click and an entry of the menu.
+  void whyALayerDroppedARow() {
+    FakeContext context(fixture::withPolicies());
+    const auto map = open<MapView>(context);
+    const SnapshotPtr s = context.snapshot();
+    const auto& held = s->layers[1]->ledger;
+    int lost = 0;
+    while (std::find(held.begin(), held.end(), s->context[static_cast<std::size_t>(lost)]) != held.end()) ++lost;
+    context.focusLayer(CacheLayer(1));
+    context.choose(Position(lost), Choice::Only);
+    QMenu menu;
+    map->findChild<RowActions*>()->attend(menu);
+    QAction* why = action(*map, "Why did layer 1 drop it?");
+    QVERIFY(why && why->isEnabled());
+    why->trigger();
+    QCOMPARE(context.commands.back().verb, std::string("show_smartkv"));
+    QCOMPARE(context.focus().layer, CacheLayer(1));
+    const int last = s->length() - 1;
+    context.choose(Position(last), Choice::Only);
+    map->findChild<RowActions*>()->attend(menu);
+    QVERIFY2(!why->isEnabled() && why->toolTip().contains("layer 1 has the row"), qPrintable(why->toolTip()));
+  }
+
   /// An action that does not apply is off in the menu, and its tip says why; a key says the same.
   void theMenuSaysWhatDoesNotApply() {
     FakeContext context;

@@ -162,6 +162,40 @@ class SmartKvTest : public QObject {
     QTRY_VERIFY(view.plot().isVisible());
   }
 
+  /// A row that the focused layer dropped: the tick is that of its history, the words and scores those of the choice.
+  void theChoiceAboutTheFocusedRowIsTold() {
+    FakeContext context(fixture::withPolicies());
+    const SnapshotPtr s = context.snapshot();
+    const auto& held = s->layers[1]->ledger;
+    const auto lost = std::ranges::find_if(
+        s->context, [&](LedgerId row) { return std::find(held.begin(), held.end(), row) == held.end(); });
+    QVERIFY(lost != s->context.end());
+    nlohmann::json asked;
+    context.answers["history"] = [](const nlohmann::json&) {
+      return Result<nlohmann::json>({{{"tick", 15}, {"kvHead", nullptr}}, {{"tick", 17}, {"kvHead", nullptr}}});
+    };
+    context.answers["decisions"] = [&](const nlohmann::json& args) -> Result<nlohmann::json> {
+      asked = args;
+      if (args.contains("ledger")) return nlohmann::json{{{"detail", "dropped by h2o: score 0.01, rank 3 of 3"}}};
+      return nlohmann::json{{{"event", "kept"}, {"ledger", 1}, {"score", 0.5}, {"threshold", 0.2}},
+                            {{"event", "kept"}, {"ledger", 2}, {"score", 0.2}, {"threshold", 0.2}},
+                            {{"event", "dropped"}, {"ledger", lost->value()}, {"score", 0.01}, {"threshold", 0.2}}};
+    };
+    SmartKvView view(context, nullptr);
+    show(view, {900, 600});
+    context.setFocus(Focus{s->tick, CacheLayer(1), Head(0), Position(-1), *lost});
+    QTRY_VERIFY2(view.choice().why().contains("dropped by h2o: score 0.01"), qPrintable(view.choice().why()));
+    QVERIFY(view.choice().why().startsWith("Layer 1, tick 17: "));
+    QCOMPARE(asked, (nlohmann::json{{"layer", 1}, {"tick", 17}, {"ledger", lost->value()}}));
+    const QString scores = view.dump().section("scores: ", 1).section('\n', 0, 0);
+    QCOMPARE(scores.count("1/0"), 2);
+    QCOMPARE(scores.count("0/1"), 1);
+    KeepMatrix& matrix = view.choice().matrix();
+    QVERIFY2(matrix.text(CacheLayer(1)).startsWith("layer 1 keeps 60 of "), qPrintable(matrix.text(CacheLayer(1))));
+    QTest::mouseClick(&matrix, Qt::LeftButton, {}, matrix.middleOf(CacheLayer(2)));
+    QCOMPARE(context.focus().layer, CacheLayer(2));
+  }
+
   void withoutGatesTheReasonIsSaid() {
     auto s = std::make_shared<Snapshot>(*FakeContext(fixture::withPolicies()).snapshot());
     PolicyAudit audit = *s->policies;

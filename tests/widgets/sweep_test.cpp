@@ -6,12 +6,15 @@
 #include <QLineEdit>
 #include <QTemporaryDir>
 #include <QToolButton>
+#include <map>
+#include <set>
 
 #include "fake_context.h"
 #include "golden.h"
 #include "support/runner.h"
 #include "widgets/base/theme.h"
 #include "widgets/base/view_registry.h"
+#include "widgets/canvas/sharp_plot.h"
 #include "widgets/views/sweep/sweep_view.h"
 
 using namespace kvlab;
@@ -61,6 +64,18 @@ class SweepViewTest : public QObject {
     QVERIFY(m_view->dump().contains("recall-256"));
     QVERIFY(!m_view->setOption("prompts", "frobnicate"));
     QVERIFY(!m_view->setOption("frobnicate", 1));
+  }
+  /// Series that a person cannot tell apart by colour have marks of other shapes.
+  void marksDifferInShape() {
+    auto* plot = m_view->plot().findChild<QCustomPlot*>();
+    QVERIFY(plot);
+    std::map<QString, int> shapes;
+    for (int i = 0; i < plot->graphCount(); ++i)
+      shapes[plot->graph(i)->name()] = plot->graph(i)->scatterStyle().shape();
+    QVERIFY(shapes.size() > 3);
+    std::set<int> different;
+    for (const auto& [name, shape] : shapes) different.insert(shape);
+    QCOMPARE(different.size(), std::min<std::size_t>(shapes.size(), 7));
   }
   void pointer() {
     const int point = 13;

@@ -276,6 +276,32 @@ class TablesTest : public QObject {
     QCOMPARE(view.model().rowCount(), 1);
     QVERIFY2(view.dump().contains("7\tread\t0\t12.5 %"), qPrintable(view.dump()));
   }
+  /// Choices are told with score and rank, and plotted over ticks beside the threshold.
+  void historyTellsChoices() {
+    FakeContext context;
+    context.answers["decisions"] = [](const nlohmann::json&) {
+      const auto one = [](int tick, double score) {
+        return nlohmann::json{{"tick", tick},
+                              {"layer", 0},
+                              {"event", "kept"},
+                              {"score", score},
+                              {"threshold", 0.2},
+                              {"rank", 3},
+                              {"detail", "kept by h2o: score, rank 3 of 9"}};
+      };
+      return nlohmann::json::array({one(7, 0.5), one(8, 0.4)});
+    };
+    HistoryView view(context, nullptr);
+    context.focusLedger(LedgerId(12));
+    QVERIFY(golden::settle(view));
+    QVERIFY(view.course().isHidden());
+    QVERIFY(static_cast<bool>(view.setOption("rows", "choices")));
+    QVERIFY(golden::settle(view));
+    QCOMPARE(context.queried.back().args, (nlohmann::json{{"ledger", 12}, {"layer", 0}}));
+    QVERIFY2(view.dump().contains("8\tkept\t0\tkept by h2o"), qPrintable(view.dump()));
+    QCOMPARE(view.course().points(), 2);
+    QVERIFY(!view.course().isHidden());
+  }
   void ledgerClickFocuses() {
     FakeContext context;
     LedgerTableView view(context, nullptr);

@@ -40,6 +40,30 @@ class WatchesViewTest : public QObject {
     QCOMPARE(watchText(course.back()), now);
   }
 
+  /// A watch that is new has no course; the table of ticks fills it in.
+  void thePastIsFilledIn() {
+    FakeContext context(watched());
+    auto newest = std::make_shared<Snapshot>(*context.snapshot());
+    newest->tick = Tick(newest->tick.value() + 1);
+    newest->watches = std::make_shared<const std::vector<WatchView>>(std::vector<WatchView>{{99, "length", 7.0}});
+    const Tick before = context.snapshot()->tick;
+    context.push(newest);
+    const auto view = open<WatchesView>(context);
+    const auto course = [&] {
+      return view->table().model()->index(0, 3).data(WatchModel::CourseRole).value<QList<double>>();
+    };
+    QVERIFY(std::isnan(course()[course().size() - 2]));
+    context.answers["ticks"] = [&](const json&) {
+      return json::array({json{{"tick", before.value()}, {"length", 5.0}}});
+    };
+    QTest::mouseClick(named<QToolButton>(*view, "Fill in the past"), Qt::LeftButton);
+    QTRY_COMPARE(course()[course().size() - 2], 5.0);
+    QCOMPARE(context.queried.back().verb, std::string("ticks"));
+    QCOMPARE(course().back(), 7.0);
+    context.showTick(before);
+    QCOMPARE(view->table().model()->index(0, 2).data().toString(), QString("5"));
+  }
+
   void addsAndRemoves() {
     FakeContext context(watched());
     const auto view = open<WatchesView>(context);

@@ -14,6 +14,9 @@ namespace {
 constexpr qint64 kEndless = 1'000'000;  // a run of so many ticks ends with its text, and has no end to count to
 constexpr qint64 kFirstMs = 1000;
 
+/// What the step of a job counts; empty: its own things.
+QString countedBy(const QString& step) { return step == QLatin1String("running") ? JobList::tr("tokens") : QString(); }
+
 QString trRate(const char* text) { return QCoreApplication::translate("ProgressRate", text); }
 
 }  // namespace
@@ -89,6 +92,7 @@ void JobList::report(int number, const QString& step, qint64 done, qint64 total)
   job->done = done;
   job->total = total;
   job->rate = m_rates[number].text(step, done, total);
+  if (const QString unit = countedBy(step); !unit.isEmpty()) job->rate.replace("/s", ' ' + unit + "/s");
   emit progressed(number);
 }
 
@@ -140,8 +144,9 @@ QString stateName(JobState state) {
 
 QString progressText(const Job& job) {
   if (!job.runs()) return {};
-  if (job.total > 0) return JobList::tr("%1 of %2").arg(job.done).arg(job.total);
-  return job.done > 0 ? QString::number(job.done) : QString();
+  const QString unit = countedBy(job.step), counts = unit.isEmpty() ? QString() : ' ' + unit;
+  if (job.total > 0) return JobList::tr("%1 of %2").arg(job.done).arg(job.total) + counts;
+  return job.done > 0 ? QString::number(job.done) + counts : QString();
 }
 
 }  // namespace kvlab

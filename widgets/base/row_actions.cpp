@@ -144,6 +144,12 @@ void RowActions::addBack() {
         run("why", {{"ledger", m_context.focus().ledger.value()}});
       },
       "why", [this] { return whyNotStale(); });
+  add(
+      "why_dropped", tr("Why did the layer drop it?"),
+      tr("Show in Policy the choice by which the focused layer dropped the row: its score, its rank, the lowest score "
+         "that stayed, and which row that was"),
+      {Qt::SHIFT | Qt::Key_Y}, Needs::OneRow, [this] { run("show_smartkv", json::object()); }, "show_smartkv",
+      [this] { return whyNotDropped(); });
 }
 
 void RowActions::addRest() {
@@ -263,6 +269,15 @@ QString RowActions::whyNotStale() const {
   return (*s->exactness)[at(position)] == Exactness::Exact ? tr("the row is what a rebuild would compute") : QString();
 }
 
+QString RowActions::whyNotDropped() const {
+  const SnapshotPtr s = m_context.snapshot();
+  if (!s->policies) return tr("every layer keeps all its rows");
+  const CacheLayer layer = m_context.focus().layer;
+  return at(layer) < s->layers.size() && isResident(*s, layer, m_context.focus().ledger)
+      ? tr("layer %1 has the row").arg(layerText(*s, layer))
+      : QString();
+}
+
 QString RowActions::tip(const QAction& action) const { return m_known.value(const_cast<QAction*>(&action)).tip; }
 
 QString RowActions::obstacle(Needs needs) const {
@@ -315,6 +330,8 @@ std::vector<LedgerId> RowActions::ledgers() const {
 
 void RowActions::retitle() {
   const SnapshotPtr s = m_context.snapshot();
+  if (s && s->info)
+    action("why_dropped")->setText(tr("Why did layer %1 drop it?").arg(layerText(*s, m_context.focus().layer)));
   const std::vector<Position> rows = m_context.chosenRows();
   if (!s || rows.empty()) return;
   const QString what = rowsText(rows);

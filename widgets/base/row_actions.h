@@ -25,7 +25,7 @@ class RowActions : public QObject {
   ~RowActions() override;
   const QList<QAction*>& actions() const { return m_actions; }
   /// The action with this id: replace, insert_before, delete, evict, evict_head, evict_all, pin, brightness, expand,
-  /// collapse, break, watch, values, history, note, paste, copy_text, copy_script. Null = none.
+  /// collapse, break, watch, back, why, why_dropped, values, history, note, paste, copy_text, copy_script. Null = none.
   QAction* action(const QString& id) const;
   /// The reason why an action cannot run now; empty if it can.
   QString obstacle(const QAction& action) const;
@@ -72,6 +72,7 @@ class RowActions : public QObject {
   QString whyNotEvicted(const Layers& from) const;
   QString whyNothingBack(const char* subject) const;
   QString whyNotStale() const;
+  QString whyNotDropped() const;
   /// The cache layers of the focused layer.
   Layers focusedLayers() const;
   QString treeObstacle(Needs needs, const Snapshot& snapshot, Position row) const;

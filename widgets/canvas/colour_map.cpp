@@ -8,6 +8,7 @@
 #include "core/api/snapshot.h"
 #include "widgets/base/format.h"
 #include "widgets/base/scale_menu.h"
+#include "widgets/canvas/measured_by.h"
 #include "widgets/figure/figure.h"
 
 namespace kvlab {
@@ -55,6 +56,12 @@ constexpr int kBarWidth = 110, kNarrowBar = 40, kBarHeight = 10;
 constexpr int kSwatchRoom = kBarHeight + 3 * Theme::kSmall;  // width of a swatch with its gaps
 const QString kComma = QStringLiteral(", "), kGoneWord = QStringLiteral("gone"),
               kUnmeasuredWord = QStringLiteral("not measured");
+
+/// "not measured: Measure Drift, Ctrl+D"
+QString unmeasuredWords(Quantity quantity) {
+  const QString how = measuredBy(quantity);
+  return how.isEmpty() ? kUnmeasuredWord : kUnmeasuredWord + QStringLiteral(": ") + how;
+}
 
 struct Pen {
   QPainter& painter;
@@ -213,9 +220,10 @@ QString legendText(const ColourLegend& legend) {
     for (int v = 0; v <= static_cast<int>(scale.high); ++v) names << valueText(quantity, static_cast<float>(v));
     return wordOf(title(quantity)) + ": " + names.join(", ");
   }
-  if (legend.only) return wordOf(title(quantity)) + ", " + onlyValueText(quantity, *legend.only);
+  const QString missing = legend.unmeasured ? QStringLiteral("; ") + unmeasuredWords(quantity) : QString();
+  if (legend.only) return wordOf(title(quantity)) + ", " + onlyValueText(quantity, *legend.only) + missing;
   const auto [low, high] = endTexts(legend.scales);
-  return QStringLiteral("%1: %2 to %3, %4").arg(wordOf(title(quantity)), low, high, legendWords(legend));
+  return QStringLiteral("%1: %2 to %3, %4").arg(wordOf(title(quantity)), low, high, legendWords(legend)) + missing;
 }
 
 int paintLegend(QPainter& painter, const QRect& area, const ColourLegend& legend, const Theme& theme) {
@@ -246,7 +254,8 @@ int paintLegend(QPainter& painter, const QRect& area, const ColourLegend& legend
   pen.x += Theme::kSmall;
   if (scale.quantity == Quantity::Residency) return pen.x - area.left();
   if (legend.gone) pen.swatch(missingBrush(theme), kGoneWord);
-  if (legend.unmeasured) pen.swatch(unmeasuredBrush(theme), kUnmeasuredWord);
+  const auto dots = [&](const QString& words) { return pen.swatch(unmeasuredBrush(theme), words); };
+  if (legend.unmeasured && !dots(unmeasuredWords(scale.quantity))) dots(kUnmeasuredWord);
   return pen.x - area.left();
 }
 

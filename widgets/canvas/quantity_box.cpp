@@ -1,26 +1,59 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/canvas/quantity_box.h"
 
+#include <QStandardItemModel>
+#include <vector>
+
 #include "widgets/base/format.h"
 
 namespace kvlab {
+namespace {
+struct QuantityGroup {
+  const char* title;
+  std::vector<Quantity> members;
+};
+
+const std::vector<QuantityGroup>& quantityGroups() {
+  using enum Quantity;
+  static const std::vector<QuantityGroup> groups{
+      {QT_TRANSLATE_NOOP("kvlab::QuantityBox", "Rows"), {Brightness, Age, Residency, PhaseLag, Surprise}},
+      {QT_TRANSLATE_NOOP("kvlab::QuantityBox", "Attention and policy"), {Attention, Received, Score}},
+      {QT_TRANSLATE_NOOP("kvlab::QuantityBox", "Against a rebuild"), {Staleness, DriftK, DriftV}},
+      {QT_TRANSLATE_NOOP("kvlab::QuantityBox", "Against another state"), {DifferenceK, DifferenceV}},
+      {QT_TRANSLATE_NOOP("kvlab::QuantityBox", "Quantisation"), {QuantK, QuantV, QuantLogit}},
+      {QT_TRANSLATE_NOOP("kvlab::QuantityBox", "Norms"), {KNorm, VNorm}}};
+  return groups;
+}
+}  // namespace
 
 QuantityBox::QuantityBox(InspectorContext& context, QWidget* parent) : QComboBox(parent) {
   setAccessibleName(tr("Quantity"));
   setToolTip(tr("Quantity that colours the rows, in all views"));
-  for (int i = 0; i < kQuantities; ++i) {
-    addItem(wordOf(title(static_cast<Quantity>(i))));
-    setItemData(i, tr(lookOf(static_cast<Quantity>(i)).help), Qt::ToolTipRole);
+  for (const QuantityGroup& group : quantityGroups()) {
+    addHeading(tr(group.title));
+    for (const Quantity one : group.members) {
+      addItem(wordOf(title(one)), static_cast<int>(one));
+      setItemData(count() - 1, tr(lookOf(one).help), Qt::ToolTipRole);
+    }
   }
-  setMaxVisibleItems(kQuantities);
+  setMaxVisibleItems(count());
   setMinimumWidth(90);  // may shrink in narrow docks
-  setCurrentIndex(static_cast<int>(context.quantity()));
+  const auto follow = [this, &context] { setCurrentIndex(findData(static_cast<int>(context.quantity()))); };
+  follow();
   connect(this, &QComboBox::activated, this, [this, &context](int i) {
-    context.setQuantity(static_cast<Quantity>(i));
-    emit chosen(static_cast<Quantity>(i));
+    const auto quantity = static_cast<Quantity>(itemData(i).toInt());
+    context.setQuantity(quantity);
+    emit chosen(quantity);
   });
-  connect(&context, &InspectorContext::quantityChanged, this,
-          [this, &context] { setCurrentIndex(static_cast<int>(context.quantity())); });
+  connect(&context, &InspectorContext::quantityChanged, this, follow);
+}
+
+/// A line that cannot be chosen.
+void QuantityBox::addHeading(const QString& title) {
+  addItem(title);
+  auto* item = static_cast<QStandardItemModel*>(model())->item(count() - 1);
+  item->setFlags(Qt::NoItemFlags);
+  item->setFont(Theme::current()->smallStrong);
 }
 
 ViewOption quantityOption(InspectorContext& context) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Controls for the shared quantity: a combo box bound to InspectorContext::quantity(), and a bar with its legend. Owned
-// by the strip of a view. GUI thread.
+// Controls for the shared quantity: a combo box bound to InspectorContext::quantity(), with the quantities in groups,
+// and a bar with its legend. Owned by the strip of a view. GUI thread.
 #pragma once
 #include <QComboBox>
 
@@ -17,6 +17,9 @@ class QuantityBox : public QComboBox {
  signals:
   /// The user chose a quantity; the context has it already.
   void chosen(kvlab::Quantity quantity);
+
+ private:
+  void addHeading(const QString& title);
 };
 
 /// The shared quantity as an option of a view.

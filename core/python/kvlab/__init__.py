@@ -27,7 +27,7 @@ from ._errors import Error, checked
 from ._policy import Rows, check_policy, policy
 from ._progress import progress, show_progress
 from ._session import LISTS, Batch, Lanes, Session
-from ._sweep import Sweep, sweep
+from ._sweep import Sweep, merge, sweep
 from ._table import Table
 from ._window import Picture
 from ._wlod import Entries, Nodes, check_gist, check_lens, gist, lens
@@ -35,8 +35,8 @@ from ._wlod import Entries, Nodes, check_gist, check_lens, gist, lens
 __version__: str = _core.__version__
 __all__ = ["Batch", "Comparison", "Entries", "Error", "Heads", "Lanes", "Nodes", "Pairs", "Picture", "Rows", "Session",
            "Sweep", "Table", "check_codec", "check_compressor", "check_gist", "check_lens", "check_policy", "codec",
-           "compare", "compressor", "gist", "lens", "lists", "open", "open_capture", "policy", "resources",
-           "show_progress", "sweep"]
+           "compare", "compressor", "gist", "lens", "lists", "merge", "open", "open_capture", "policy",
+           "resources", "show_progress", "sweep"]
 
 
 def resources() -> pathlib.Path:

@@ -9,7 +9,7 @@
 #include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 
-#include "kernels/cpu/linear/dot_stream-inl.h"
+#include "kernels/cpu/linear/block_stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
@@ -50,7 +50,8 @@ void matmulStreamed(ThreadPool& pool, const MatmulArgs& a) {
   pool.parallelFor(0, a.w.n, grain, [&](int64_t from, int64_t to, int) { streamFew<Values>(a, x, words, from, to); });
 }
 
-/// Weights in blocks: a worker widens kNearColumns of them at a time and streams them from its cache.
+/// Weights in blocks: up to kStreamRows rows stream them where registers are long enough; otherwise a worker widens
+/// kNearColumns of them at a time and streams them from its cache.
 template <DType T>
 void matmulStreamedBlocks(ThreadPool& pool, const MatmulArgs& a) {
   using Words = Widened<DType::f32>;
@@ -58,6 +59,11 @@ void matmulStreamedBlocks(ThreadPool& pool, const MatmulArgs& a) {
   const int64_t words = (a.w.k + 15) / 16 * 16, rowBytes = dtypeRowBytes(T, a.w.k);
   auto* x = reinterpret_cast<float*>(pool.sharedScratch(static_cast<size_t>(a.m * words) * 4));
   for (int64_t i = 0; i < a.m; ++i) packRow<Words>(a.x + i * a.xStride, a.w.k, x + i * words);
+#ifdef KVLAB_STREAMS_BLOCKS
+  if (a.m <= kStreamRows)
+    return pool.parallelFor(0, a.w.n, grain,
+                            [&](int64_t from, int64_t to, int) { streamBlocks<T>(a, x, words, from, to); });
+#endif
   pool.parallelFor(0, a.w.n, grain, [&](int64_t from, int64_t to, int worker) {
     auto* wide = reinterpret_cast<float*>(pool.scratch(worker, static_cast<size_t>(kNearColumns * a.w.k) * 4 + kAhead));
     for (int64_t j = from; j < to; j += kNearColumns) {

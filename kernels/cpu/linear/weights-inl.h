@@ -117,6 +117,20 @@ HWY_INLINE void readUnits(const uint8_t* from, float* scale, float* least) {
   using namespace block;
   if constexpr (T == DType::mxfp4) {
     scale[0] = halfPower(from[0]);
+#if HWY_TARGET == HWY_AVX3
+  } else if constexpr (T == DType::q6_k) {
+    const __m128i codes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + 192));
+    const __m512 d = _mm512_set1_ps(halfOf(from + 208));
+    _mm512_storeu_ps(scale, _mm512_mul_ps(d, _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(codes))));
+  } else if constexpr (T == DType::q4_k || T == DType::q5_k) {
+    alignas(16) uint8_t packed[16];
+    unpackScales(from + 4, packed);
+    const __m512i codes = _mm512_cvtepu8_epi32(_mm_load_si128(reinterpret_cast<const __m128i*>(packed)));
+    const __m512 d = _mm512_mask_mov_ps(_mm512_set1_ps(halfOf(from)), 0xff00, _mm512_set1_ps(-halfOf(from + 2)));
+    const __m512 units = _mm512_mul_ps(d, _mm512_cvtepi32_ps(codes));
+    _mm256_storeu_ps(scale, _mm512_castps512_ps256(units));
+    _mm256_storeu_ps(least, _mm512_extractf32x8_ps(units, 1));
+#endif
   } else if constexpr (T == DType::q6_k) {
     const float d = halfOf(from + 208);
     for (int s = 0; s < 16; ++s) scale[s] = d * static_cast<float>(static_cast<int8_t>(from[192 + s]));

@@ -182,6 +182,7 @@ json question(Drawing& in) {
        {"story", layer},
        {"story", layer},
        {"reads", layer},
+       {"decisions", in.draw.percent(50) ? row : json{{"tick", in.draw.below(6)}}},
        {in.draw.one({"breaks", "watches", "notes", "bugs", "facts"}), json::object()},
        {"invariants", json::object()},
        {"topk", json{{"k", in.draw.between(1, 20)}}}});

@@ -71,7 +71,8 @@ void readExplanation(const json& one, DifferenceFound& out) {
   for (const json& rival : one.at("rivals")) {
     QStringList texts;
     for (const json& cause : rival.at("causes")) texts << textOf(cause.at("text"));
-    out.causes.push_back({Rival, texts.join(QStringLiteral("; ")), leftOf(rival.at("left"))});
+    out.causes.push_back({Rival, texts.join(QStringLiteral("; ")), leftOf(rival.at("left")),
+                          jsonOr(rival.at("left").at("wrong"), -1.0)});
   }
 }
 

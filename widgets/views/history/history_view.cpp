@@ -5,6 +5,8 @@
 #include <QPainter>
 #include <QToolButton>
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 #include "core/api/read_json.h"
 #include "widgets/base/button_use.h"
@@ -31,6 +33,9 @@ QString chapterText(const nlohmann::json& row) {
   if (const QString verb = wordIn(row, "verb"); !verb.isEmpty()) parts << verb;
   return parts.join("; ");
 }
+
+/// Lists that the view offers: tables of the session.
+constexpr std::array kTables = {"history", "story", "reads", "decisions"};
 
 /// "read": 12.3 % of the newest query's attention.
 HistoryEvent readEvent(const nlohmann::json& row, const QString& layer) {
@@ -176,13 +181,14 @@ void RowCard::showRow(const Snapshot& s, LedgerId id) {
 HistoryView::HistoryView(InspectorContext& context, QWidget* parent)
     : InspectorView(context, parent), m_model(new HistoryModel(this)), m_ask(context, this, "history") {
   stripLabel(tr("Show"));
-  m_which =
-      stripChoice({tr("Token"), tr("Row in the layer"), tr("Reads in the layer")}, tr("What is listed"),
-                  tr("Token: what happened to the token in all layers, as far as history keeps it. Row in the layer: "
-                     "every write, turn and loss of its row in the focused layer, and when it became stale. Reads in "
-                     "the layer: the attention that the row received from the newest query of each tick. Dropped ticks "
-                     "are executed again for the last two"));
-  addOption("rows", {"token", "layer", "reads"}, m_which, [this] {
+  m_which = stripChoice(
+      {tr("Token"), tr("Row in the layer"), tr("Reads in the layer"), tr("Choices in the layer")}, tr("What is listed"),
+      tr("Token: what happened to the token in all layers, as far as history keeps it. Row in the layer: "
+         "every write, turn and loss of its row in the focused layer, and when it became stale. Reads in "
+         "the layer: the attention that the row received from the newest query of each tick. Choices in the "
+         "layer: what its policy decided about the row in each tick, at which score and rank. Dropped ticks "
+         "are executed again for the last three"));
+  addOption("rows", {"token", "layer", "reads", "choices"}, m_which, [this] {
     m_asked = LedgerId(-1);
     ask();
   });
@@ -196,7 +202,9 @@ HistoryView::HistoryView(InspectorContext& context, QWidget* parent)
   m_card = new RowCard(page);
   m_table = new DataTable(page);
   auto* lines = tightColumn(page);
+  m_course = new RowCourse(page);
   lines->addWidget(m_card);
+  lines->addWidget(m_course);
   lines->addWidget(m_table, 1);
   setContent(page);
   setMainControl(m_table);
@@ -230,26 +238,23 @@ void HistoryView::ask() {
   m_card->showRow(*s, row);
   const auto& history = context().history();
   const std::uint64_t newest = history.empty() ? s->serial : history.back()->serial;
-  const bool story = m_which->currentIndex() == 1, reads = m_which->currentIndex() == 2, again = story || reads;
+  const std::string table = kTables[static_cast<std::size_t>(std::max(0, m_which->currentIndex()))];
+  const bool again = m_which->currentIndex() > 0;
   const CacheLayer layer = again ? context().focus().layer : m_askedLayer;
   if (row == m_asked && layer == m_askedLayer && (newest == m_askedSerial || (again && context().busy()))) return;
   m_asked = row;
   m_askedLayer = layer;
   m_askedSerial = newest;
   nlohmann::json args{{"ledger", row.value()}};
-  if (story) args = withLayer(*s, layer, std::move(args));
-  if (reads) args["layer"] = s->info->cacheLayers.layerOf(layer).value();
-  m_ask.query("table",
-              tableArgs(story       ? "story"
-                            : reads ? "reads"
-                                    : "history",
-                        args),
-              [this](const Result<nlohmann::json>& reply) { take(reply); });
+  if (again) args = withLayer(*s, layer, std::move(args));
+  if (table == "reads") args.erase("kvHead");
+  m_ask.query("table", tableArgs(table, args), [this](const Result<nlohmann::json>& reply) { take(reply); });
 }
 
 /// A finding tells itself between which ticks the damage came: a check that found nothing says no more beside it.
 void HistoryView::take(const Result<nlohmann::json>& reply) {
   m_events.clear();
+  std::vector<RowCourse::Point> course;
   m_refused = !reply;
   if (!reply)
     m_events.push_back(
@@ -258,13 +263,17 @@ void HistoryView::take(const Result<nlohmann::json>& reply) {
     for (const auto& row : recordsOf(*reply)) {
       if (row.contains("mass")) {
         m_events.push_back(readEvent(row, shown() ? layerText(*shown(), m_askedLayer) : QString()));
+        course.push_back({m_events.back().tick, memberOr(row, "mass", NAN), NAN});
         continue;
       }
       const bool chapter = row.contains("wrote");  // part of a story
       const QString layer = chapter && shown() ? layerText(*shown(), m_askedLayer) : layerText(row);
       m_events.push_back({Tick(memberOr(row, "tick", std::int64_t{0})), wordIn(row, "event").replace('_', ' '), layer,
                           chapter ? chapterText(row) : wordIn(row, "detail")});
+      if (member(row, "score").is_number())
+        course.push_back({m_events.back().tick, memberOr(row, "score", NAN), memberOr(row, "threshold", NAN)});
     }
+  m_course->show(m_which->currentIndex() == 2 ? tr("attention") : tr("score"), course);
   showEvents();
 }
 

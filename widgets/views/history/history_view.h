@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Row history: the events of the focused ledger row as a timeline; a click goes to the tick. Queries the verb `history`
-// after each change of focus or snapshot. GUI thread.
+// Row history: the events of the focused ledger row as a timeline, with a plot of its attention or score; a click goes
+// to the tick. Asks the table that is chosen after each change of focus or snapshot. GUI thread.
 #pragma once
 #include <QHBoxLayout>
 
 #include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/table/column_model.h"
+#include "widgets/views/history/row_course.h"
 
 namespace kvlab {
 
@@ -59,11 +60,16 @@ class HistoryView : public InspectorView {
   QString tsv() const override { return m_table->tsv(); }
   HistoryModel& model() { return *m_model; }
   DataTable& table() { return *m_table; }
+  RowCourse& course() { return *m_course; }
 
  protected:
   void onSession() override { m_asked = LedgerId(-1); }
   void onSnapshot() override;
   void onFocus() override { ask(); }
+  void onTheme() override {
+    if (m_course) m_course->follow();
+    update();
+  }
 
  private:
   void ask();
@@ -72,6 +78,7 @@ class HistoryView : public InspectorView {
 
   HistoryModel* m_model;
   RowCard* m_card = nullptr;
+  RowCourse* m_course = nullptr;
   DataTable* m_table = nullptr;
   QComboBox* m_which = nullptr;
   std::vector<HistoryEvent> m_events;  // events of all ticks

@@ -9,6 +9,7 @@
 #include "widgets/base/inspector_view.h"
 #include "widgets/base/layer_text.h"
 #include "widgets/base/storage_groups.h"
+#include "widgets/canvas/measured_by.h"
 
 namespace kvlab {
 namespace {
@@ -232,7 +233,7 @@ QString MapCanvas::readout() const {
   QStringList parts{points() ? tr("under pointer") : tr("focus"), tr("position %1").arg(position), tokenText(s, id),
                     tr("ledger %1").arg(id.value()), tr("layer %1").arg(layerText(s, layer))};
   parts << (std::isnan(value) || leftThroughWindow(s, layer, id)
-                ? noValueText(s, id, layer, titleInText(quantity))
+                ? noValueText(s, id, layer, quantity, titleInText(quantity))
                 : titleInText(quantity) + " " + valueText(quantity, value));
   const auto place = at(position);
   if (m_picture->findings.of(id, layer)) parts << m_picture->findings.text(id, layer);

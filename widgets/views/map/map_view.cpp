@@ -13,6 +13,7 @@
 #include "widgets/base/scale_menu.h"
 #include "widgets/base/tokens.h"
 #include "widgets/base/view_registry.h"
+#include "widgets/canvas/measured_by.h"
 
 namespace kvlab {
 namespace {
@@ -122,6 +123,9 @@ void MapView::take() {
 void MapView::showPicture(std::shared_ptr<const MapPicture> picture) {
   const MatrixColours& colours = picture->colours;
   m_legend->show({colours.scales, onlyValue(picture->tile->values), colours.gone, colours.unmeasured});
+  if (const QString how = measuredBy(picture->quantity());
+      colours.unmeasured && !how.isEmpty() && m_canvas->note().isEmpty())
+    m_canvas->setNote(tr("not measured: %1").arg(how));
   m_scale->setEnds(colours.scales.first().low, colours.scales.first().high);
   m_ghosts->setGhosts(picture->ghosts);
   m_received->setVisible(picture->quantity() == Quantity::Brightness &&

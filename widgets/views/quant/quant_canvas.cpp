@@ -15,6 +15,7 @@ namespace kvlab {
 namespace {
 constexpr int kGutter = 58, kRight = 10, kRuler = 22, kCaption = 19, kStrip = 9, kGap = 6;
 constexpr int kTallTokens = 64, kLowBars = 24;
+constexpr int kLowLane = 90, kLowCaption = 15, kLowStrip = 5, kLowGap = 2;  // in a low view the bars have the room
 constexpr int kLabelTall = 13;
 
 QColor barColour(bool keys, const Theme& theme) { return seriesColour(keys ? 0 : 2, theme.dark); }
@@ -75,10 +76,12 @@ QuantCanvas::Parts QuantCanvas::parts() const {
   p.legend = QRect(Theme::kMedium, height() - foot, width() - 2 * Theme::kMedium, foot);
   int top = p.tokens.bottom() + 1;
   const int each = (p.legend.top() - top) / 2;
+  const bool low = each < kLowLane;
+  const int caption = low ? kLowCaption : kCaption, strip = low ? kLowStrip : kStrip, gap = low ? kLowGap : kGap;
   for (LaneParts& lane : p.lanes) {
-    lane.caption = QRect(0, top, width() - kRight, kCaption);
-    lane.bars = QRect(kGutter, top + kCaption, wide, std::max(1, each - kCaption - kStrip - kGap));
-    lane.strip = QRect(kGutter, lane.bars.bottom() + 2, wide, kStrip);
+    lane.caption = QRect(0, top, width() - kRight, caption);
+    lane.bars = QRect(kGutter, top + caption, wide, std::max(1, each - caption - strip - gap));
+    lane.strip = QRect(kGutter, lane.bars.bottom() + 2, wide, strip);
     top += each;
   }
   return p;
@@ -139,7 +142,7 @@ void QuantCanvas::paintCaption(QPainter& painter, const QuantLane& lane, const Q
   const QuantSeries& bars = lane.bars;
   painter.setFont(theme.smallStrong);
   painter.setPen(barColour(lane.keys, theme));
-  const QRect inner = box.adjusted(Theme::kMedium, -1, 0, -4);  // arrow tips lie below it
+  const QRect inner = box.adjusted(Theme::kMedium, -1, 0, box.height() < kCaption ? 0 : -4);  // arrow tips lie below it
   const QString head = letter(lane.keys) + QStringLiteral("  ") + m_measure->layers[at(m_layer)].of(lane.keys).type;
   painter.drawText(inner, Qt::AlignLeft | Qt::AlignVCenter, head);
   const QRect rest = inner.adjusted(painter.fontMetrics().horizontalAdvance(head) + Theme::kLarge, 0, 0, 0);

@@ -12,6 +12,7 @@
 namespace kvlab {
 namespace {
 constexpr int kSmall = 92, kSmallTall = 96, kFigureWidth = 86, kFigureHeight = 36, kFiguresWide = 236;
+constexpr int kFigureLine = 19, kFigureColumn = 176;      // name and value side by side: the ring has the room
 constexpr int kNames = 26, kLow = 400, kLeastRing = 200;  // in a low view small rings show only their names
 constexpr int kBeside = 62;                               // room for labels left and right of the large ring
 }  // namespace
@@ -85,7 +86,12 @@ RingCanvas::Parts RingCanvas::parts() const {
     rest.setTop(p.rings.bottom() + 1 + Theme::kSmall);
   }
   p.first = std::clamp(selected() - p.count / 2, 0, std::max(0, groups - p.count));
-  if (wide) {
+  p.figureTall = kFigureHeight;
+  if (wide && figures * kFigureLine <= rest.height() && rest.width() >= kFigureColumn + kLeastRing) {
+    p.columns = 1, p.figureCount = figures, p.figureTall = kFigureLine;
+    p.figures = QRect(rest.right() - kFigureColumn + 1, rest.top(), kFigureColumn, rest.height());
+    rest.setRight(p.figures.left() - Theme::kMedium);
+  } else if (wide) {
     const int column = kFiguresWide / 2, lines = std::max(1, rest.height() / kFigureHeight);
     p.columns = std::clamp((figures + lines - 1) / lines, 2, std::max(2, (rest.width() - kLeastRing) / column));
     p.figureCount = p.columns * lines;
@@ -252,21 +258,24 @@ void RingCanvas::paintAbsent(QPainter& painter, const Parts& p, const Theme& the
 void RingCanvas::paintFigures(QPainter& painter, const Parts& p, const Theme& theme) const {
   painter.setRenderHint(QPainter::Antialiasing, false);
   const std::vector<RingFigure> figures = ringFigures(*ring());
-  const int wide = p.figures.width() / p.columns, tall = 36;
+  const int wide = p.figures.width() / p.columns, tall = p.figureTall;
+  const bool beside = tall == kFigureLine;
   for (std::size_t i = 0; i < figures.size() && static_cast<int>(i) < p.figureCount; ++i) {
     const int place = static_cast<int>(i);
     const QRect box(p.figures.left() + place % p.columns * wide, p.figures.top() + place / p.columns * tall,
                     wide - Theme::kSmall, tall);
     const int indent = figures[i].mark == RingMark::None ? 0 : 14;
     RingPainter::swatch(painter, QRectF(box.left() + 0.5, box.top() + 4.5, 9, 9), figures[i].mark, theme);
-    painter.setFont(theme.small);
-    painter.setPen(figures[i].mark == RingMark::Wrong ? theme.error : theme.muted);
-    painter.drawText(box.adjusted(indent, 0, 0, -18), Qt::AlignVCenter,
-                     painter.fontMetrics().elidedText(figures[i].name, Qt::ElideRight, box.width() - indent));
+    const QRect value = beside ? box : box.adjusted(indent, 16, 0, 0);
     painter.setFont(theme.mono);
     painter.setPen(theme.text);
-    painter.drawText(box.adjusted(indent, 16, 0, 0), Qt::AlignTop,
-                     painter.fontMetrics().elidedText(figures[i].value, Qt::ElideRight, box.width() - indent));
+    const int taken = beside ? painter.fontMetrics().horizontalAdvance(figures[i].value) + Theme::kSmall : 0;
+    painter.drawText(value, beside ? Qt::AlignRight | Qt::AlignVCenter : Qt::AlignLeft | Qt::AlignTop,
+                     painter.fontMetrics().elidedText(figures[i].value, Qt::ElideRight, value.width()));
+    painter.setFont(theme.small);
+    painter.setPen(figures[i].mark == RingMark::Wrong ? theme.error : theme.muted);
+    painter.drawText(box.adjusted(beside ? 14 : indent, 0, 0, beside ? 0 : -18), Qt::AlignVCenter,
+                     painter.fontMetrics().elidedText(figures[i].name, Qt::ElideRight, box.width() - 14 - taken));
   }
 }
 

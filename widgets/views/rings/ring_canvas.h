@@ -61,6 +61,7 @@ class RingCanvas : public AxisCanvas {
     int across = 1, columns = 1;  // small rings and figures per line
     int first = 0, count = 0;     // small rings that fit
     int figureCount = 1000;       // figures that fit
+    int figureTall = 0;           // pixels of one
     bool named = false;           // small rings show only their names
   };
   Parts parts() const;

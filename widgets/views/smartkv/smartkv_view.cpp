@@ -20,7 +20,8 @@
 
 namespace kvlab {
 namespace {
-constexpr int kWide = 760;          // bands are beside the other parts from this width on
+constexpr int kWide = 760;  // bands are beside the other parts from this width on
+constexpr int kHeading = 26;
 constexpr auto kGated = "smartkv";  // the policy that uses gates
 
 QString r2Text(const HeadLifespans& head) {
@@ -41,7 +42,7 @@ std::vector<float> scoresFrom(const Tile& tile, std::int32_t length) {
 QLabel* heading(QWidget* parent) {
   auto* label = new ElidedLabel(parent);
   label->setObjectName("card");
-  label->setFixedHeight(26);
+  label->setFixedHeight(kHeading);
   label->setContentsMargins(Theme::kMedium, 0, Theme::kMedium, 0);
   label->setFont(Theme::current()->small);
   return label;
@@ -59,17 +60,20 @@ SmartKvView::SmartKvView(InspectorContext& context, QWidget* parent)
       m_ask(context, this, "smartkv.lifespans") {
   makeStrip();
   auto* split = new TurningSplitter(
-      kWide, [](int width) { return width * 11 / 20; }, [](int height) { return std::clamp(height * 2 / 5, 150, 340); },
+      kWide, [](int width) { return width * 11 / 20; }, [](int height) { return std::clamp(height / 4, 96, 340); },
       this);
   m_canvas = new BandCanvas(context, split);
   auto* rest = new QSplitter(Qt::Vertical, split);
   rest->setHandleWidth(1);
   rest->setChildrenCollapsible(false);
+  m_choice = new ChoicePart(context, this, rest);
   makeContests(rest);
   makeLifespans(rest);
-  rest->setStretchFactor(0, 1);
-  rest->setStretchFactor(1, 3);
-  rest->setSizes({110, 330});
+  rest->setStretchFactor(0, 3);
+  rest->setStretchFactor(1, 1);
+  rest->setStretchFactor(2, 2);
+  rest->setSizes({240, 110, 200});
+  connect(m_choice, &ChoicePart::chosen, this, [this](CacheLayer layer) { clickLayer(layer); });
   split->addWidget(m_canvas);
   split->addWidget(rest);
   setContent(split);
@@ -82,7 +86,10 @@ SmartKvView::SmartKvView(InspectorContext& context, QWidget* parent)
   connect(&m_tiles, &TileCache::arrived, this, &SmartKvView::take);
   connect(&context, &InspectorContext::scaleChanged, this, &SmartKvView::takeAgain);
   connect(&context, &InspectorContext::busyChanged, this, [this] {
-    if (!this->context().busy() && inUse()) askLifespans();
+    if (!this->context().busy() && inUse() && !isEmpty()) {
+      askLifespans();
+      m_choice->ask();
+    }
     showLifespans();
   });
 }
@@ -109,7 +116,7 @@ void SmartKvView::makeContests(QWidget* into) {
   m_said = heading(part);
   m_contests = new DataTable(part, m_model, tr("Competition of the tick"),
                              tr("Rows that left the window in this tick; click selects the evicted row"));
-  m_contests->setMinimumHeight(70);
+  m_contests->setMinimumHeight(46);
   column->addWidget(m_said);
   column->addWidget(m_contests, 1);
   connect(m_contests, &DataTable::chosen, this, [this](const QModelIndex& index) {
@@ -211,6 +218,9 @@ void SmartKvView::say() {
   const std::vector<BandRows>& layers = m_canvas->layers();
   const auto l = at(std::clamp(context().focus().layer.value(), 0, std::max(0, static_cast<int>(layers.size()) - 1)));
   m_said->setText(contestsSaid());
+  const bool none = m_model->lines().empty();  // the choices above have the room of an empty table
+  m_contests->setVisible(!none);
+  m_contests->parentWidget()->setMaximumHeight(none ? kHeading : QWIDGETSIZE_MAX);
   if (layers.empty()) return m_state->clear();
   const BandRows& one = layers[l];
   QStringList state{tr("layer %1").arg(layerText(*shown(), one.layer))};
@@ -232,6 +242,8 @@ void SmartKvView::onFocus() {
   if (isEmpty()) return;
   m_canvas->reveal();
   m_contests->showRow(m_model->rowOf(context().focus().layer));
+  m_choice->show(m_canvas->layers());
+  m_choice->ask();
   m_readout->setText(m_canvas->readout());
   say();
   showLifespans();
@@ -239,6 +251,7 @@ void SmartKvView::onFocus() {
 
 void SmartKvView::onTheme() {
   if (m_plot) m_plot->follow();
+  if (m_choice) m_choice->follow();
 }
 
 /// Goes to the nearest tick of the history in which rows of the focused layer competed.
@@ -348,7 +361,7 @@ QString SmartKvView::dump() const {
                .arg(one.there.window)
                .arg(std::isnan(one.lowest) ? QStringLiteral("–")
                                            : QString::number(static_cast<double>(one.lowest), 'g', 3));
-  out += m_said->text() + QLatin1Char('\n') + m_contests->tsv() + m_fit->text() + QLatin1Char('\n');
+  out += m_choice->dump() + m_said->text() + QLatin1Char('\n') + m_contests->tsv() + m_fit->text() + QLatin1Char('\n');
   if (const auto* heads = headsOfLayer())
     for (std::size_t h = 0; h < heads->size(); ++h)
       out += QStringLiteral("head %1: R2 %2, bias %3, %4 rows, %5 still in use\n")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The view Policy: the bands of each layer over the context with row scores, the competition of this tick, and actual
-// lifespans against those predicted by gates. Works for every policy with scores; only gates predict lifespans. GUI
-// thread.
+// The view Policy: the bands of each layer over the context with row scores, what each layer keeps and at which score,
+// the choice about the focused row, the competition of this tick, and actual lifespans against those predicted by
+// gates. Works for every policy with scores; only gates predict lifespans. GUI thread.
 #pragma once
 #include "core/api/lifespan_view.h"
 #include "widgets/base/engine_ask.h"
@@ -9,6 +9,7 @@
 #include "widgets/canvas/tile_cache.h"
 #include "widgets/table/column_model.h"
 #include "widgets/views/smartkv/band_canvas.h"
+#include "widgets/views/smartkv/choice_part.h"
 #include "widgets/views/smartkv/lifespan_plot.h"
 
 class QStackedWidget;
@@ -45,9 +46,13 @@ class SmartKvView : public InspectorView {
   BandCanvas& canvas() { return *m_canvas; }
   DataTable& contests() { return *m_contests; }
   LifespanPlot& plot() { return *m_plot; }
+  ChoicePart& choice() { return *m_choice; }
 
  protected:
-  void onSession() override { m_measured.reset(); }
+  void onSession() override {
+    m_measured.reset();
+    m_choice->forget();
+  }
   void onSnapshot() override;
   void onFocus() override;
   void onHover() override { m_readout->setText(m_canvas->readout()); }
@@ -72,6 +77,7 @@ class SmartKvView : public InspectorView {
   ContestModel* m_model;
   ScaleMenu* m_scale = nullptr;
   BandCanvas* m_canvas = nullptr;
+  ChoicePart* m_choice = nullptr;
   DataTable* m_contests = nullptr;
   LifespanPlot* m_plot = nullptr;
   QWidget* m_lifespanPart = nullptr;  // with its heading

@@ -63,6 +63,10 @@ void StripView::makeStrip() {
                         tr("Also show tokens that have left the context, the newest 2 048, at their old places"));
   m_ghosts->setChecked(true);
   addOption("ghosts", m_ghosts, [this] { take(); });
+  m_transcript = stripCheck(tr("Transcript"), tr("Show as transcript"),
+                            tr("Running text with its spaces and line breaks, a line below each token in its colour; "
+                               "clicks, keys and the selection work as on the tokens"));
+  addOption("transcript", m_transcript, [this] { m_text->setTranscript(m_transcript->isChecked()); });
   m_legend = new LegendBar(this);
   m_legend->show({scalesFor(context().quantity(), {}, 0, {})});
   strip()->addWidget(m_legend, 1);
@@ -171,6 +175,7 @@ void StripView::copySelection() {
 QString StripView::dump() const {
   if (isEmpty() || !shown()) return "strip: empty\n";
   QString out = QString("strip: %1, tick %2\n").arg(name(context().quantity()).data()).arg(shown()->tick.value());
+  if (m_text->isTranscript()) return out + m_text->transcript() + QChar('\n');
   for (const Chip& chip : m_text->chips()) {
     if (chip.isPlanned()) {
       out += QString("+ %1 queued\n").arg(tokenText(*shown()->info, chip.planned));

@@ -41,6 +41,7 @@ class StripView : public InspectorView {
   GhostLegend* m_planned = nullptr;
   QComboBox* m_layers = nullptr;
   QCheckBox* m_ghosts = nullptr;
+  QCheckBox* m_transcript = nullptr;
   QLabel* m_readout = nullptr;
   CacheLayer m_layer{-1};  // focused layer when the chips were made
 };

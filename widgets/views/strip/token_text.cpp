@@ -15,6 +15,7 @@
 #include "widgets/base/inspector_view.h"
 #include "widgets/base/storage_groups.h"
 #include "widgets/base/tokens.h"
+#include "widgets/canvas/measured_by.h"
 
 namespace kvlab {
 namespace {
@@ -94,7 +95,7 @@ void TokenText::setChips(SnapshotPtr snapshot, std::vector<Chip> chips, PlanGhos
                          std::optional<CacheLayer> layer) {
   const bool atEnd = verticalScrollBar()->value() == verticalScrollBar()->maximum();
   const bool grown = chips.size() > m_chips.size();
-  if (!snapshot || !m_snapshot || snapshot->info != m_snapshot->info) m_widths.clear();
+  if (!snapshot || !m_snapshot || snapshot->info != m_snapshot->info) m_widths.clear(), m_prose.forget();
   m_snapshot = std::move(snapshot);
   m_chips = std::move(chips);
   m_planned = std::move(planned);
@@ -105,8 +106,17 @@ void TokenText::setChips(SnapshotPtr snapshot, std::vector<Chip> chips, PlanGhos
   viewport()->update();
 }
 
+void TokenText::setTranscript(bool on) {
+  if (on == m_transcript) return;
+  m_transcript = on;
+  layOut();
+  reveal(m_context.focus().position);
+  viewport()->update();
+}
+
 QString TokenText::valueOf(const Chip& chip) const {
-  if (std::isnan(chip.value)) return noValueText(*m_snapshot, chip.ledger, m_layer, titleInText(m_quantity));
+  if (std::isnan(chip.value))
+    return noValueText(*m_snapshot, chip.ledger, m_layer, m_quantity, titleInText(m_quantity));
   return QStringLiteral("%1 %2").arg(titleInText(m_quantity), valueText(m_quantity, chip.value));
 }
 
@@ -132,13 +142,52 @@ int TokenText::widthOf(TokenId token, const QFontMetrics& metrics) {
   return m_widths[id];
 }
 
+const ProseToken& TokenText::proseOf(const Chip& chip) {
+  const auto theme = Theme::current();
+  return m_prose.of(*m_snapshot->info, tokenOf(chip), QFontMetrics(theme->ui), QFontMetrics(theme->small));
+}
+
+void TokenText::layOutProse() {
+  m_pieces.clear();
+  for (const Chip& chip : m_chips) {
+    const bool known = m_snapshot->ledger.contains(chip.ledger);
+    const bool gist = known && m_snapshot->ledger[chip.ledger].kind == RowKind::Gist;
+    m_pieces.push_back(gist ? proseToken(QChar(' ') + textOf(chip), false, QFontMetrics(Theme::current()->ui))
+                            : proseOf(chip));
+  }
+  const auto piece = [this](int i) -> const ProseToken& { return m_pieces[at(i)]; };
+  TokenLines lines = proseLines(static_cast<int>(m_pieces.size()), piece, kMargin, viewport()->width() - kMargin);
+  m_places = std::move(lines.places);
+  m_lineFirst = std::move(lines.first);
+}
+
+QString TokenText::transcript() const {
+  QString out;
+  for (std::size_t i = 0, line = 0; m_transcript && i < m_pieces.size(); ++i) {
+    for (; line < at(m_places[i].line); ++line) out += QChar('\n');
+    out += m_pieces[i].text;
+  }
+  return out;
+}
+
 void TokenText::layOut() {
   m_places.assign(m_chips.size(), {});
   m_lineFirst.assign(1, 0);
+  if (m_snapshot) m_transcript ? layOutProse() : layOutChips();
+  const int tall = static_cast<int>(m_lineFirst.size()) * kLine + 2 * Theme::kMedium;
+  verticalScrollBar()->setPageStep(viewport()->height());
+  verticalScrollBar()->setSingleStep(kLine);
+  const int range = std::max(0, tall - viewport()->height());
+  verticalScrollBar()->setRange(0, range);
+  // At once: "as needed" would wait for the event loop, and lines break by the width that the bar leaves.
+  setVerticalScrollBarPolicy(range > 0 ? Qt::ScrollBarAlwaysOn : Qt::ScrollBarAlwaysOff);
+}
+
+void TokenText::layOutChips() {
   const QFontMetrics metrics(Theme::current()->ui);
   const int right = viewport()->width() - kMargin;
   int x = kMargin;
-  for (std::size_t i = 0; m_snapshot && i < m_chips.size(); ++i) {
+  for (std::size_t i = 0; i < m_chips.size(); ++i) {
     const bool known = m_snapshot->ledger.contains(m_chips[i].ledger);
     const bool gist = known && m_snapshot->ledger[m_chips[i].ledger].kind == RowKind::Gist;
     const int measured = widthOf(tokenOf(m_chips[i]), metrics);
@@ -158,18 +207,11 @@ void TokenText::layOut() {
       x = kMargin;
     }
   }
-  const int tall = static_cast<int>(m_lineFirst.size()) * kLine + 2 * Theme::kMedium;
-  verticalScrollBar()->setPageStep(viewport()->height());
-  verticalScrollBar()->setSingleStep(kLine);
-  const int range = std::max(0, tall - viewport()->height());
-  verticalScrollBar()->setRange(0, range);
-  // At once: "as needed" would wait for the event loop, and lines break by the width that the bar leaves.
-  setVerticalScrollBarPolicy(range > 0 ? Qt::ScrollBarAlwaysOn : Qt::ScrollBarAlwaysOff);
 }
 
 QRect TokenText::chipRect(int chip) const {
   if (chip < 0 || chip >= static_cast<int>(m_places.size())) return {};
-  const Place& place = m_places[at(chip)];
+  const TokenPlace& place = m_places[at(chip)];
   return {place.x, Theme::kMedium + place.line * kLine + (kLine - kChip) / 2 - verticalScrollBar()->value(),
           place.width, kChip};
 }
@@ -205,6 +247,26 @@ void TokenText::paintPlanned(QPainter& painter, const Chip& chip, const QRect& b
   paintStrike(painter, {box.left() - 2.0, middle, box.right() + 3.0, middle}, theme);
 }
 
+/// The line below the text has the value's colour.
+void TokenText::paintProse(QPainter& painter, int chip, const ColourTable& colours, const Theme& theme) const {
+  const Chip& c = m_chips[at(chip)];
+  const ProseToken& piece = m_pieces[at(chip)];
+  const QRect box = chipRect(chip);
+  if (isSelected(c)) painter.fillRect(box, theme.selection);
+  if (c.isPlanned()) paintNew(painter, QRectF(box).adjusted(0, 1, 0, -1), theme);
+  QFont font = piece.control ? theme.small : theme.ui;
+  font.setStrikeOut(c.isGhost());
+  painter.setFont(font);
+  painter.setPen(c.isGhost() ? theme.ghost : piece.control ? theme.faint : theme.text);
+  painter.drawText(box, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextDontClip, piece.text);
+  if (c.position < 0) return;
+  const QRect line(box.left() + piece.lead, box.bottom() - 2, std::max(2, box.width() - piece.lead), 3);
+  painter.fillRect(line,
+                   c.index >= kFirstColour ? QBrush(QColor(colours[c.index]))
+                       : c.index == kGone  ? missingBrush(theme)
+                                           : unmeasuredBrush(theme));
+}
+
 void TokenText::paintChip(QPainter& painter, int chip, const ColourTable& colours, const Theme& theme) const {
   const Chip& c = m_chips[at(chip)];
   const QRect box = chipRect(chip);
@@ -221,6 +283,11 @@ void TokenText::paintChip(QPainter& painter, int chip, const ColourTable& colour
   painter.setFont(font);
   painter.setPen(ghost ? theme.ghost : c.index < kFirstColour ? theme.text : readableOn(colours[c.index]));
   painter.drawText(box, Qt::AlignCenter, textOf(c));
+}
+
+void TokenText::paintMarks(QPainter& painter, int chip, const Theme& theme) const {
+  const Chip& c = m_chips[at(chip)];
+  const QRect box = chipRect(chip);
   paintStale(painter, c, box, theme);
   paintPlanned(painter, c, box, theme);
   if (c.wrong) {
@@ -254,7 +321,10 @@ void TokenText::paintEvent(QPaintEvent* event) {
   for (int line = first; line <= last && line < static_cast<int>(m_lineFirst.size()); ++line) {
     const auto row = at(line);
     const int end = row + 1 < m_lineFirst.size() ? m_lineFirst[row + 1] : static_cast<int>(m_chips.size());
-    for (int i = m_lineFirst[row]; i < end; ++i) paintChip(painter, i, colours, *theme);
+    for (int i = m_lineFirst[row]; i < end; ++i) {
+      m_transcript ? paintProse(painter, i, colours, *theme) : paintChip(painter, i, colours, *theme);
+      paintMarks(painter, i, *theme);
+    }
   }
   painter.fillRect(dropMark(), theme->focus);
 }
@@ -271,6 +341,7 @@ void TokenText::changeEvent(QEvent* event) {
   QAbstractScrollArea::changeEvent(event);
   if (event->type() != QEvent::PaletteChange && event->type() != QEvent::StyleChange) return;
   m_widths.clear();
+  m_prose.forget();
   if (m_snapshot) layOut();
   viewport()->update();
 }
@@ -357,8 +428,14 @@ void TokenText::step(int chips, bool select) {
 void TokenText::stepLine(int lines, bool select) {
   const int from = focusedChip();
   if (from < 0) return step(1, select);
-  const int target = chipAt(chipRect(from).center() + QPoint(0, lines * kLine));
-  if (target >= 0) step(target - from, select);
+  const auto count = static_cast<int>(m_lineFirst.size());
+  const auto end = [&](int line) { return line + 1 < count ? m_lineFirst[at(line + 1)] : std::ssize(m_chips); };
+  int line = m_places[at(from)].line + lines;
+  while (line >= 0 && line < count && m_lineFirst[at(line)] >= end(line)) line += lines;  // an empty line
+  if (line < 0 || line >= count) return;
+  const int middle = chipRect(from).center().x();
+  const int under = chipAt({middle, Theme::kMedium + line * kLine + kLine / 2 - verticalScrollBar()->value()});
+  step((under >= 0 ? under : static_cast<int>(end(line)) - 1) - from, select);  // a short line: its end
 }
 
 void TokenText::keyPressEvent(QKeyEvent* event) {

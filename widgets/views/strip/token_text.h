@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The scrolling text of the token strip: tokens as wrapped chips in reading order, coloured by a value, on request with
-// tokens that have left the context (ghosts). Lays out all tokens and paints the visible ones. Owned by StripView. GUI
-// thread.
+// The scrolling text of the token strip: tokens in reading order, coloured by a value, as wrapped chips or as a
+// transcript, on request with tokens that have left the context (ghosts). Lays out all tokens and paints the visible
+// ones. Owned by StripView. GUI thread.
 #pragma once
 #include <QAbstractScrollArea>
 #include <optional>
@@ -10,6 +10,7 @@
 #include "widgets/base/inspector_context.h"
 #include "widgets/canvas/colour_map.h"
 #include "widgets/canvas/plan_ghosts.h"
+#include "widgets/views/strip/prose.h"
 
 namespace kvlab {
 
@@ -41,6 +42,11 @@ class TokenText : public QAbstractScrollArea {
   void setChips(SnapshotPtr snapshot, std::vector<Chip> chips, PlanGhosts planned, Quantity quantity,
                 std::optional<CacheLayer> layer = {});
   const std::vector<Chip>& chips() const { return m_chips; }
+  /// Running text with a coloured line below each token, in place of chips.
+  void setTranscript(bool on);
+  bool isTranscript() const { return m_transcript; }
+  /// The text as it is laid out, line by line.
+  QString transcript() const;
   /// The value of a chip with its quantity, or why it has none.
   QString valueOf(const Chip& chip) const;
   void reveal(Position position);
@@ -80,16 +86,18 @@ class TokenText : public QAbstractScrollArea {
   void changeEvent(QEvent* event) override;
 
  private:
-  struct Place {
-    int x = 0, line = 0, width = 0;
-  };
   void layOut();
+  void layOutChips();
+  void layOutProse();
+  const ProseToken& proseOf(const Chip& chip);
   int widthOf(TokenId token, const QFontMetrics& metrics);
   QString textOf(const Chip& chip) const;
   void paintStale(QPainter& painter, const Chip& chip, const QRect& box, const Theme& theme) const;
   void paintPlanned(QPainter& painter, const Chip& chip, const QRect& box, const Theme& theme) const;
   TokenId tokenOf(const Chip& chip) const;
   void paintChip(QPainter& painter, int chip, const ColourTable& colours, const Theme& theme) const;
+  void paintProse(QPainter& painter, int chip, const ColourTable& colours, const Theme& theme) const;
+  void paintMarks(QPainter& painter, int chip, const Theme& theme) const;
   /// The chip before which a drop at the point inserts; the number of chips = at the end.
   int dropChip(QPoint point) const;
   Position dropPosition(int chip) const;
@@ -106,11 +114,14 @@ class TokenText : public QAbstractScrollArea {
   std::optional<CacheLayer> m_layer;
   Quantity m_quantity = Quantity::Brightness;
   std::vector<Chip> m_chips;
-  std::vector<Place> m_places;            // parallel to m_chips
+  std::vector<TokenPlace> m_places;       // parallel to m_chips
   std::vector<std::int32_t> m_lineFirst;  // first chip of every line
-  std::vector<int> m_widths;              // by token id; -1 = not measured
-  int m_drop = -1;                        // the chip before which the text under the pointer would go; -1 = none
-  bool m_dragged = false;                 // the pressed button has chosen more than one row
+  bool m_transcript = false;
+  ProseTokens m_prose;
+  std::vector<ProseToken> m_pieces;  // of a transcript, parallel to m_chips
+  std::vector<int> m_widths;         // by token id; -1 = not measured
+  int m_drop = -1;                   // the chip before which the text under the pointer would go; -1 = none
+  bool m_dragged = false;            // the pressed button has chosen more than one row
 };
 
 }  // namespace kvlab

@@ -15,8 +15,10 @@ constexpr int kWide = 620, kLegendFrom = 820;     // panels are side by side; th
 constexpr int kLow = 170;                         // lower panels show no axis names
 constexpr double kTickTall = 22, kTickWide = 56;  // room for an axis label
 constexpr double kFloor = 1e-6, kReach = 16;      // smaller KL is drawn on the axis; pixels around a point
-constexpr QCPScatterStyle::ScatterShape kShapes[] = {QCPScatterStyle::ssDisc, QCPScatterStyle::ssSquare,
-                                                     QCPScatterStyle::ssTriangle, QCPScatterStyle::ssDiamond};
+constexpr QCPScatterStyle::ScatterShape kShapes[] = {QCPScatterStyle::ssDisc,     QCPScatterStyle::ssSquare,
+                                                     QCPScatterStyle::ssTriangle, QCPScatterStyle::ssDiamond,
+                                                     QCPScatterStyle::ssCross,    QCPScatterStyle::ssTriangleInverted,
+                                                     QCPScatterStyle::ssPlus};
 
 class BytesTicker : public QCPAxisTickerLog {
  public:
@@ -55,9 +57,10 @@ QCPAxis* ParetoPlot::PanelPart::y() const { return rect->axis(QCPAxis::atLeft); 
 std::optional<QPointF> ParetoPlot::place(const SweepPoint& point, int panel) const {
   if (panel == 1)
     return point.kl && point.bytes ? std::optional(QPointF(*point.bytes, orFloor(*point.kl))) : std::nullopt;
-  if (point.asked == 0) return std::nullopt;
-  if (m_budgets) return QPointF(point.budget ? point.budget->value : 1, point.recall);
-  return point.bytes ? std::optional(QPointF(*point.bytes, point.recall)) : std::nullopt;
+  const auto shown = point.shown();
+  if (!shown) return std::nullopt;
+  if (m_budgets) return QPointF(point.budget ? point.budget->value : 1, shown->value);
+  return point.bytes ? std::optional(QPointF(*point.bytes, shown->value)) : std::nullopt;
 }
 
 void ParetoPlot::addCurve(PanelPart& part, int panel, int style) {
@@ -70,7 +73,9 @@ void ParetoPlot::addCurve(PanelPart& part, int panel, int style) {
                    [&](const auto* a, const auto* b) { return place(*a, panel)->x() < place(*b, panel)->x(); });
   for (const SweepPoint* point : own) {
     const QPointF at = *place(*point, panel);
-    x << at.x(), y << at.y(), below << point->recall - point->low, above << point->high - point->recall;
+    const auto shown = point->shown();
+    x << at.x(), y << at.y(), below << (shown ? shown->value - shown->low : 0),
+        above << (shown ? shown->high - shown->value : 0);
     flat = panel == 0 && m_budgets && !point->budget;
   }
   if (x.isEmpty()) return;
@@ -141,16 +146,20 @@ void ParetoPlot::name(PanelPart& part, int panel, bool low) {
   const QString along = panel == 1 || !m_budgets ? QObject::tr("live bytes after the prompt")
       : ratio                                    ? QObject::tr("budget, share of the prompt's rows")
                                                  : QObject::tr("budget, tokens");
-  const QString up = panel == 0 ? QObject::tr("answered right") : QObject::tr("KL, nats");
+  const bool scored = std::any_of(m_points.begin(), m_points.end(), [](const SweepPoint& p) { return p.answers > 0; });
+  const QString what = scored ? QObject::tr("Score") : QObject::tr("Recall");
+  const QString up = panel == 1 ? QObject::tr("KL, nats")
+      : scored                  ? QObject::tr("wanted texts in the answer")
+                                : QObject::tr("answered right");
   part.x()->setLabel(low ? QString() : along);
   part.y()->setLabel(low ? QString() : up);
-  const QString plain = panel == 0
-      ? m_budgets ? QObject::tr("Recall against budget") : QObject::tr("Recall against bytes")
-      : QObject::tr("KL against bytes");
+  const QString plain = panel == 1 ? QObject::tr("KL against bytes")
+      : m_budgets                  ? QObject::tr("%1 against budget").arg(what)
+                                   : QObject::tr("%1 against bytes").arg(what);
   const QString brief = panel == 1 ? QObject::tr("KL, nats, against live bytes")
-      : !m_budgets                 ? QObject::tr("Recall against live bytes")
-      : ratio                      ? QObject::tr("Recall against share of rows")
-                                   : QObject::tr("Recall against tokens");
+      : !m_budgets                 ? QObject::tr("%1 against live bytes").arg(what)
+      : ratio                      ? QObject::tr("%1 against share of rows").arg(what)
+                                   : QObject::tr("%1 against tokens").arg(what);
   part.title->setText(low ? brief : plain);
 }
 
@@ -228,7 +237,7 @@ void ParetoPlot::follow() {
       QPen pen(colour, 1.5);
       if (curve.flat) pen.setStyle(Qt::DashLine);
       curve.graph->setPen(pen);
-      const auto shape = kShapes[at(curve.style / kSeriesColours) % std::size(kShapes)];
+      const auto shape = kShapes[at(curve.style) % std::size(kShapes)];
       curve.graph->setScatterStyle(QCPScatterStyle(shape, QPen(colour), QBrush(colour), 6));
       if (curve.bars) curve.bars->setPen(QPen(Theme::faded(colour, 150), 1));
     }

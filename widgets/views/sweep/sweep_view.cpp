@@ -323,6 +323,10 @@ void SweepView::readOut(int point) {
                 .arg(p.right)
                 .arg(p.asked)
                 .arg(counted(p.stories, tr("story"), tr("stories")));
+  if (p.answers)
+    text += tr("; score %1 % (%2 to %3) of %4")
+                .arg(percent(p.score), percent(p.scoreLow), percent(p.scoreHigh),
+                     counted(p.answers, tr("answer"), tr("answers")));
   if (p.kl) text += tr("; KL %1").arg(formatNumber(*p.kl));
   if (p.bytes) text += tr("; %1").arg(formatBytes(static_cast<qint64>(*p.bytes + 0.5)));
   if (p.share) text += tr(" (%1 % of the reference)").arg(percent(*p.share));

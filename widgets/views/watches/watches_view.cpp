@@ -9,6 +9,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/api/read_json.h"
+#include "core/api/table.h"
 #include "widgets/base/expression_edit.h"
 #include "widgets/base/format.h"
 #include "widgets/base/theme.h"
@@ -39,20 +41,37 @@ const WatchView* watchIn(const Snapshot& s, const WatchView& watch) {
   return found == s.watches->end() ? nullptr : &*found;
 }
 
-WatchLine lineOf(const WatchView& watch, const std::vector<SnapshotPtr>& history, const SnapshotPtr& shown) {
+/// The value of a watch in a tick: as it was watched, else as it was asked for later; null = not known.
+const decltype(WatchView::value)* valueIn(const Snapshot& s, const WatchView& watch, const WatchPast& past) {
+  if (const WatchView* there = watchIn(s, watch)) return &there->value;
+  const auto asked = past.find(watch.id);
+  if (asked == past.end()) return nullptr;
+  const auto found = asked->second.find(s.tick);
+  return found == asked->second.end() ? nullptr : &found->second;
+}
+
+WatchLine lineOf(const WatchView& watch, const std::vector<SnapshotPtr>& history, const SnapshotPtr& shown,
+                 const WatchPast& past) {
   WatchLine out{.now = watch, .shown = {}, .course = {}};
-  if (const WatchView* there = shown ? watchIn(*shown, watch) : nullptr) out.shown = watchText(there->value);
+  if (const auto* there = shown ? valueIn(*shown, watch, past) : nullptr) out.shown = watchText(*there);
   const std::size_t first = history.size() - std::min(history.size(), WatchModel::kTicks);
   for (std::size_t i = first; i < history.size(); ++i) {
-    const WatchView* there = watchIn(*history[i], watch);
-    out.course.push_back(there ? numberOf(there->value) : kUnknown);
+    const auto* there = valueIn(*history[i], watch, past);
+    out.course.push_back(there ? numberOf(*there) : kUnknown);
   }
   return out;
+}
+
+decltype(WatchView::value) valueOf(const nlohmann::json& cell) {
+  if (cell.is_boolean()) return jsonOr(cell, false);
+  if (cell.is_number()) return jsonOr(cell, 0.0);
+  if (cell.is_string()) return jsonOr(cell, std::string());
+  return {};
 }
 }  // namespace
 
 WatchesView::WatchesView(InspectorContext& context, QWidget* parent)
-    : InspectorView(context, parent), m_model(new WatchModel(this)) {
+    : InspectorView(context, parent), m_model(new WatchModel(this)), m_ask(context, this, "watches") {
   m_edit =
       stripFilter(tr("Watch…, e.g. rows(layer==3)"), tr("Expression to watch"),
                   tr("An expression: kl, rows(layer==3), brightness(ledger==12), exactness(ledger==12); Return adds "
@@ -61,6 +80,10 @@ WatchesView::WatchesView(InspectorContext& context, QWidget* parent)
   new ExpressionEdit(context, *m_edit);
   m_add = stripButton(tr("Add"), tr("Add watch"), tr("Watch this expression (Return)"), "watch_add");
   m_remove = stripButton(tr("Remove"), tr("Remove watch"), tr("Remove the selected watch (Del)"), "watch_remove");
+  m_fill = stripTool(tr("Fill in the past"),
+                     tr("Ask all watches about the last 256 ticks, too. Ticks whose states history has dropped are "
+                        "executed again, beside the session"));
+  connect(m_fill, &QToolButton::clicked, this, &WatchesView::fillPast);
   connect(m_edit, &QLineEdit::returnPressed, this, &WatchesView::addTyped);
   connect(m_edit, &QLineEdit::textChanged, this, &WatchesView::buttons);
   connect(m_add, &QToolButton::clicked, this, &WatchesView::addTyped);
@@ -91,6 +114,32 @@ const WatchView* WatchesView::selected() const {
 void WatchesView::buttons() {
   m_add->setEnabled(shown() && !m_edit->text().trimmed().isEmpty());
   m_remove->setEnabled(selected() != nullptr);
+  m_fill->setEnabled(m_model->rowCount() > 0);
+}
+
+void WatchesView::fillPast() {
+  const SnapshotPtr newest = context().history().empty() ? nullptr : context().history().back();
+  if (!newest || !newest->watches || newest->watches->empty()) return;
+  const std::vector<WatchView> asked = *newest->watches;
+  nlohmann::json columns{"tick"};
+  for (const WatchView& one : asked) columns.push_back(one.expression);
+  const std::int64_t since = newest->tick.value() - static_cast<std::int64_t>(WatchModel::kTicks);
+  m_ask.query("table", tableArgs("ticks", {{"since", std::max<std::int64_t>(0, since)}}, columns),
+              [this, asked](const Result<nlohmann::json>& reply) {
+                if (!reply) return emit context().failed(reply.error());
+                takePast(asked, *reply);
+              });
+}
+
+/// Where several commits have one tick, the last one counts.
+void WatchesView::takePast(const std::vector<WatchView>& asked, const nlohmann::json& reply) {
+  const nlohmann::json& ticks = cellsIn(reply, "tick");
+  for (const WatchView& one : asked) {
+    const nlohmann::json& values = cellsIn(reply, one.expression);
+    for (std::size_t i = 0; i < std::min(ticks.size(), values.size()); ++i)
+      m_past[one.id][Tick(jsonOr(ticks[i], std::int64_t{0}))] = valueOf(values[i]);
+  }
+  onSnapshot();
 }
 
 /// The line is emptied when the engine has taken the expression; a refused one stays, to be corrected.
@@ -114,7 +163,7 @@ void WatchesView::breakOnChange() {
 }
 
 void WatchesView::onSnapshot() {
-  m_model->show(context().history(), shown());
+  m_model->show(context().history(), shown(), m_past);
   buttons();
   const bool none = m_model->rowCount() == 0;
   setEmpty(none ? tr("Values of expressions, tick by tick") : QString(),
@@ -156,10 +205,11 @@ WatchModel::WatchModel(QObject* parent) : LineModel(parent) {
       });
 }
 
-void WatchModel::show(const std::vector<SnapshotPtr>& history, const SnapshotPtr& shown) {
+void WatchModel::show(const std::vector<SnapshotPtr>& history, const SnapshotPtr& shown, const WatchPast& past) {
   std::vector<WatchLine> lines;
   const auto now = history.empty() ? nullptr : history.back()->watches;
-  for (const WatchView& watch : now ? *now : std::vector<WatchView>()) lines.push_back(lineOf(watch, history, shown));
+  for (const WatchView& watch : now ? *now : std::vector<WatchView>())
+    lines.push_back(lineOf(watch, history, shown, past));
   const bool same = std::ranges::equal(
       lines, m_lines, {}, [](const WatchLine& one) { return one.now.id; },
       [](const WatchLine& one) { return one.now.id; });
