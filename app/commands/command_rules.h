@@ -147,7 +147,10 @@ inline QString wentOn(const LiveContext& context) {
 inline void runTicks(LiveContext& context, const nlohmann::json& most) {
   const auto goOn = [&context, most](const nlohmann::json& reply) {
     const qint64 left = jsonOr(most, qint64{0}) - memberOr(reply, "count", qint64{0});
-    if (!context.takePause() || memberOr(reply, "stoppedBy", std::string()) != "cancelled" || left <= 0) return;
+    const auto error = failedTick(member(reply, "ticks"));  // of the tick that was under way
+    const bool cancelled =
+        memberOr(reply, "stoppedBy", std::string()) == "cancelled" || (error && error->code == "cancelled");
+    if (!context.takePause() || !cancelled || left <= 0) return;
     // Behind what it was paused for, which may not have been answered yet.
     QMetaObject::invokeMethod(
         &context, [&context, left] { runTicks(context, left); }, Qt::QueuedConnection);
