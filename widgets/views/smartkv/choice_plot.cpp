@@ -111,6 +111,7 @@ void ChoicePlot::show(const ChoiceScores& scores) {
   m_plot->yAxis->setRange(0.5, most * 2.0);
   place(*m_threshold, scores.threshold, axis);
   place(*m_focused, scores.focused, axis);
+  m_plot->setVisible(height() >= kLeast && !empty());
   m_plot->replot(QCustomPlot::rpImmediateRefresh);
 }
 
@@ -137,8 +138,16 @@ QString ChoicePlot::dump() const {
   return out.join(' ');
 }
 
+/// Without scores there is nothing to draw.
+bool ChoicePlot::empty() const {
+  const auto none = [](const std::vector<int>& counts) {
+    return std::ranges::all_of(counts, [](int n) { return n == 0; });
+  };
+  return none(m_counts[0]) && none(m_counts[1]);
+}
+
 void ChoicePlot::resizeEvent(QResizeEvent*) {
-  m_plot->setVisible(height() >= kLeast);
+  m_plot->setVisible(height() >= kLeast && !empty());
   m_plot->legend->setVisible(height() >= 2 * kLeast);
   m_plot->setGeometry(rect());
   m_plot->replot(QCustomPlot::rpImmediateRefresh);

@@ -31,6 +31,8 @@ class ChoicePlot : public QWidget {
   void resizeEvent(QResizeEvent* event) override;
 
  private:
+  bool empty() const;
+
   SharpPlot* m_plot;
   QCPBars *m_dropped, *m_stayed;
   QCPItemStraightLine *m_threshold, *m_focused;
