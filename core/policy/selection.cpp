@@ -28,8 +28,6 @@ std::int32_t totalOf(const PolicySpec& spec, Layer layer, int layers, std::int32
   return static_cast<std::int32_t>(std::clamp(rows, 1.0, double(kAll)));
 }
 
-float ranked(float score) { return std::isnan(score) ? -std::numeric_limits<float>::infinity() : score; }
-
 /// The row that leaves where one does: of the lowest scores in [begin, end) the last.
 std::int32_t worstOf(std::span<const float> scores, std::int32_t begin, std::int32_t end) {
   std::int32_t worst = begin;
@@ -43,6 +41,8 @@ std::int32_t worstOf(std::span<const float> scores, std::int32_t begin, std::int
 }
 
 }  // namespace
+
+float ranked(float score) { return std::isnan(score) ? -std::numeric_limits<float>::infinity() : score; }
 
 std::vector<double> pyramidRows(double rows, double mean, double window, double beta, int layers) {
   double least = mean / beta, most = 2 * mean - least;

@@ -44,6 +44,9 @@ bool meansReceived(const PolicySpec& spec);
 /// Combines scores [lists, rows] into one score per row. [rows]
 std::vector<float> perRow(std::vector<float> scores, std::size_t rows, HeadRule rule);
 
+/// A score as rows are ranked by it: NaN lowest.
+float ranked(float score);
+
 /// Rows that leave, ascending. Candidates lie between sinks and window and are not pinned. As many candidates with the
 /// lowest scores leave as exceed the budget, which pinned rows use up too, and also all candidates below the threshold.
 /// Among equal scores the later row leaves. NaN ranks lowest. pinned: [rows], or empty if no row is.

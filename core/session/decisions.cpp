@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/api/json_values.h"
+#include "core/policy/selection.h"
 #include "core/session/look_back.h"
 
 namespace kvlab {
@@ -22,9 +23,6 @@ std::string scoreText(float score) { return numberWords(static_cast<double>(scor
 std::span<const LedgerId> residentRows(const ResidencyView& map) {
   return map.ledger.span().subspan(at(map.first), map.resident());
 }
-
-/// Not-a-number ranks lowest, as in the selection (policy/selection.h).
-float rankedScore(float score) { return std::isnan(score) ? -std::numeric_limits<float>::infinity() : score; }
 
 /// Calls visit(row, index of `rows`) for those that are not in `other`.
 template <class Visit>
@@ -112,7 +110,7 @@ void LayerDecision::judge() {
     m_ground[kvlab::at(i)] = pinned ? Ground::Pinned : Ground::Rank;
     if (!pinned) order.push_back(i);
   }
-  const auto scoreOf = [&](std::int32_t i) { return rankedScore(m_scores[kvlab::at(i)]); };
+  const auto scoreOf = [&](std::int32_t i) { return ranked(m_scores[kvlab::at(i)]); };
   std::ranges::stable_sort(order, [&](std::int32_t a, std::int32_t b) { return scoreOf(a) > scoreOf(b); });
   m_of = static_cast<std::int32_t>(order.size());
   const std::int32_t places = std::max(0, bands.budget - (end - begin - m_of));
