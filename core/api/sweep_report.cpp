@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <map>
 
+#include "core/api/markup.h"
 #include "core/api/texts.h"
 
 namespace kvlab {
@@ -29,10 +30,6 @@ figure{display:inline-block;margin:8px 22px 12px 0;vertical-align:top}figcaption
 )";
 constexpr int kDepthBands = 5;
 
-std::string inTag(const char* tag, const std::string& inner) {
-  return std::string("<") + tag + ">" + inner + "</" + tag + ">";
-}
-
 std::string percentText(double share) {
   std::array<char, 16> text{};
   std::snprintf(text.data(), text.size(), "%.0f", 100 * share);
@@ -53,13 +50,13 @@ std::string budgetWords(const std::optional<SweepBudget>& budget) {
 }
 
 std::string headRow(const std::string& corner, const std::vector<std::string>& columns) {
-  std::string out = inTag("th", markupText(corner));
-  for (const std::string& one : columns) out += inTag("th", markupText(one));
-  return inTag("thead", inTag("tr", out));
+  std::string out = markupElement("th", markupText(corner));
+  for (const std::string& one : columns) out += markupElement("th", markupText(one));
+  return markupElement("thead", markupElement("tr", out));
 }
 
 std::string tableOf(const std::string& head, const std::string& body) {
-  return "<div class=\"wide\">" + inTag("table", head + inTag("tbody", body)) + "</div>";
+  return "<div class=\"wide\">" + markupElement("table", head + markupElement("tbody", body)) + "</div>";
 }
 
 /// Names in the order in which they first come.
@@ -90,7 +87,7 @@ class SweepHtml {
     for (const SweepPoint& point : m_points) cells[{point.series + budgetWords(point.budget), point.prompts}] = &point;
     std::string body;
     for (const std::string& series : m_series.names()) {
-      std::string line = inTag("th", markupText(series));
+      std::string line = markupElement("th", markupText(series));
       for (const std::string& prompts : m_prompts.names()) {
         const auto found = cells.find({series, prompts});
         if (found == cells.end() || !found->second->answers) line += "<td></td>";
@@ -99,7 +96,7 @@ class SweepHtml {
                             " <small>" + percentText(found->second->scoreLow) + "-" +
                                 percentText(found->second->scoreHigh) + "</small>");
       }
-      body += inTag("tr", line);
+      body += markupElement("tr", line);
     }
     return tableOf(headRow("", m_prompts.names()), body);
   }
@@ -114,15 +111,15 @@ class SweepHtml {
       for (const auto& [place, scores] : found->second) lengths.add(std::to_string(place.first));
       std::string body;
       for (int band = 0; band < kDepthBands; ++band) {
-        std::string line = inTag("th", percentText(band / 5.0) + "-" + percentText((band + 1) / 5.0) + " %");
+        std::string line = markupElement("th", percentText(band / 5.0) + "-" + percentText((band + 1) / 5.0) + " %");
         for (const std::string& length : lengths.names()) {
           const auto cell = found->second.find({std::stoi(length), band});
           line += cell == found->second.end() ? "<td></td>" : shareCell(cell->second.mean(), "");
         }
-        body += inTag("tr", line);
+        body += markupElement("tr", line);
       }
-      out +=
-          inTag("figure", inTag("figcaption", markupText(series)) + tableOf(headRow("depth", lengths.names()), body));
+      out += markupElement(
+          "figure", markupElement("figcaption", markupText(series)) + tableOf(headRow("depth", lengths.names()), body));
     }
     return out;
   }
@@ -133,10 +130,11 @@ class SweepHtml {
     for (const std::string& series : m_series.names()) {
       const auto found = m_kept.find(series);
       if (found == m_kept.end()) continue;
-      std::string line = inTag("th", markupText(series));
+      std::string line = markupElement("th", markupText(series));
       for (const Share& one : found->second)
-        line += one.count ? inTag("td", std::to_string(one.count)) + shareCell(one.mean(), "") : "<td>0</td><td></td>";
-      body += inTag("tr", line);
+        line += one.count ? markupElement("td", std::to_string(one.count)) + shareCell(one.mean(), "")
+                          : "<td>0</td><td></td>";
+      body += markupElement("tr", line);
     }
     if (body.empty()) return {};
     return tableOf(headRow("", {"right", "rows kept, %", "in part", "rows kept, %", "wrong", "rows kept, %"}), body);
@@ -174,7 +172,7 @@ class SweepHtml {
 
 std::string part(const char* title, const char* words, const std::string& inner) {
   if (inner.empty()) return {};
-  return inTag("h2", title) + "<p class=\"soft\">" + words + "</p>\n" + inner + "\n";
+  return markupElement("h2", title) + "<p class=\"soft\">" + words + "</p>\n" + inner + "\n";
 }
 
 }  // namespace
@@ -186,8 +184,9 @@ std::string sweepHtml(const std::string& title, std::span<const SweepRow> rows, 
     failed += row.error.has_value();
     answers += std::ssize(row.answers);
   }
-  std::string main = inTag("h1", markupText(title)) + "<p>" + countedText(std::ssize(rows), "cell", "cells") + ", " +
-      std::to_string(failed) + " failed; " + countedText(answers, "generated answer", "generated answers") + ".</p>\n";
+  std::string main = markupElement("h1", markupText(title)) + "<p>" + countedText(std::ssize(rows), "cell", "cells") +
+      ", " + std::to_string(failed) + " failed; " + countedText(answers, "generated answer", "generated answers") +
+      ".</p>\n";
   main +=
       part("Scores", "Share of the wanted texts in the answers, in percent, with its 95 % interval.", html.scores());
   main +=

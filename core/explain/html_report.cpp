@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/api/json_values.h"
+#include "core/api/markup.h"
 #include "core/api/texts.h"
 #include "core/explain/left_map.h"
 
@@ -51,10 +52,6 @@ footer{margin-top:34px;padding-top:10px;border-top:1px solid var(--line);color:v
 @media print{details{display:block}}
 )";
 
-std::string element(const char* tag, const std::string& inner) {
-  return std::string("<") + tag + ">" + inner + "</" + tag + ">";
-}
-
 /// A relative difference.
 std::string leftText(double value) {
   if (std::isnan(value)) return "none";
@@ -74,8 +71,9 @@ using Fact = std::pair<std::string, std::string>;
 std::string factList(const std::vector<Fact>& facts) {
   std::string out;
   for (const auto& [name, value] : facts)
-    if (!value.empty()) out += "<div>" + element("dt", markupText(name)) + element("dd", markupText(value)) + "</div>";
-  return element("dl", out);
+    if (!value.empty())
+      out += "<div>" + markupElement("dt", markupText(name)) + markupElement("dd", markupText(value)) + "</div>";
+  return markupElement("dl", out);
 }
 
 /// cells: [rows][columns], escaped; the first row is the head.
@@ -83,10 +81,10 @@ std::string tableHtml(const std::vector<std::vector<std::string>>& cells) {
   std::string out;
   for (std::size_t row = 0; row < cells.size(); ++row) {
     std::string line;
-    for (const std::string& cell : cells[row]) line += element(row == 0 ? "th" : "td", cell);
-    out += element("tr", line);
+    for (const std::string& cell : cells[row]) line += markupElement(row == 0 ? "th" : "td", cell);
+    out += markupElement("tr", line);
   }
-  return "<div class=\"wide\">" + element("table", out) + "</div>";
+  return "<div class=\"wide\">" + markupElement("table", out) + "</div>";
 }
 
 std::string badge(ExplainOutcome outcome) {
@@ -116,18 +114,18 @@ std::vector<Fact> factsOf(const Explanation& explanation, const HtmlReportAsk& a
 
 std::string causeList(const Explanation& explanation) {
   if (explanation.causes.empty())
-    return element("p", explanation.outcome == ExplainOutcome::Equal ? "None is needed." : "None was found.");
+    return markupElement("p", explanation.outcome == ExplainOutcome::Equal ? "None is needed." : "None was found.");
   std::string out;
   for (const Cause& cause : explanation.causes) {
     std::string line =
-        element("b", markupText(cause.text)) + "<br/><span class=\"soft\"><code>" + markupText(cause.kind);
+        markupElement("b", markupText(cause.text)) + "<br/><span class=\"soft\"><code>" + markupText(cause.kind);
     if (!cause.parameters.empty())
       line += " " + markupText(cause.parameters.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     line += "</code>";
     if (cause.without > 0) line += "; without this part of the reading " + leftText(cause.without) + " would be left";
-    out += element("li", line + "</span>");
+    out += markupElement("li", line + "</span>");
   }
-  return element("ol", out);
+  return markupElement("ol", out);
 }
 
 std::vector<std::string> figureLine(const std::string& title, const LeftFigures& left) {
@@ -157,9 +155,9 @@ std::string idsAround(const std::vector<TokenId>& ids, std::int32_t token) {
   std::string out = first > 0 ? "…" : "";
   for (std::int32_t i = first; i < end; ++i) {
     const std::string id = std::to_string(ids[static_cast<std::size_t>(i)].value());
-    out += " " + (i == token ? element("mark", id) : id);
+    out += " " + (i == token ? markupElement("mark", id) : id);
   }
-  return element("code", out + (end < count ? " …" : ""));
+  return markupElement("code", out + (end < count ? " …" : ""));
 }
 
 std::string beginning(const Explanation& explanation) {
@@ -170,20 +168,20 @@ std::string beginning(const Explanation& explanation) {
       ", token " + std::to_string(at.token) + ". They differ by " + leftText(at.figure) + "; rounding accounts for " +
       leftText(at.bound) + ".";
   const std::string around = idsAround(explanation.ids, at.token);
-  return element("h2", "Where it begins") + element("p", place) +
-      (around.empty() ? "" : element("p", "Ids there: " + around));
+  return markupElement("h2", "Where it begins") + markupElement("p", place) +
+      (around.empty() ? "" : markupElement("p", "Ids there: " + around));
 }
 
 std::string figureHtml(const std::string& caption, const std::string& picture) {
-  return picture.empty() ? "" : element("figure", element("figcaption", caption) + picture);
+  return picture.empty() ? "" : markupElement("figure", markupElement("figcaption", caption) + picture);
 }
 
 std::string maps(const Explanation& explanation) {
   std::string key;
   for (const LeftClass& one : leftClasses())
     key += "<span><i class=\"" + std::string(one.name) + "\"></i>" + std::string(one.text) + "</span>";
-  return element("h2", "What is left") +
-      element(
+  return markupElement("h2", "What is left") +
+      markupElement(
              "p",
              "Layers downwards, rows to the right. A cell is the worst KV head; its colour is |theirs - ours| / |ours| "
              "where rounding does not account for it. The ring is where it begins.") +
@@ -247,8 +245,8 @@ std::string layerTable(const Explanation& explanation) {
 
 std::string notes(const Explanation& explanation) {
   std::string out;
-  for (const std::string& note : explanation.notes) out += element("li", markupText(note));
-  return out.empty() ? "" : element("h2", "Notes") + element("ul", out);
+  for (const std::string& note : explanation.notes) out += markupElement("li", markupText(note));
+  return out.empty() ? "" : markupElement("h2", "Notes") + markupElement("ul", out);
 }
 
 }  // namespace
@@ -260,10 +258,11 @@ std::string htmlReport(const Explanation& explanation, const HtmlReportAsk& ask)
   return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><meta name=\"viewport\" "
          "content=\"width=device-width\"/><title>" +
       title + "</title><style>" + kReportStyle + "</style></head><body><main>" + badge(explanation.outcome) +
-      element("h1", title) + factList(factsOf(explanation, ask)) + element("h2", "Causes") + causeList(explanation) +
-      element("h2", "Figures") +
-      element("p",
-              "Relative L2 differences of a row's KV head from the model's exact one; middle: half of all lie below.") +
+      markupElement("h1", title) + factList(factsOf(explanation, ask)) + markupElement("h2", "Causes") +
+      causeList(explanation) + markupElement("h2", "Figures") +
+      markupElement(
+             "p",
+             "Relative L2 differences of a row's KV head from the model's exact one; middle: half of all lie below.") +
       figureTable(explanation) + beginning(explanation) + maps(explanation) + rivals(explanation) +
       layerTable(explanation) + notes(explanation) + "<footer>kvlab " + markupText(ask.version) + "; the search took " +
       seconds.data() + "</footer></main></body></html>\n";
