@@ -9,8 +9,10 @@
 #include "core/tasks/string_match.h"
 #include "core/verbs/verbs.h"
 #include "support/runner.h"
+#include "unit/sweep_runs.h"
 
 using namespace kvlab;
+using namespace kvlab::test;
 using Json = nlohmann::ordered_json;
 using nlohmann::json;
 
@@ -33,35 +35,15 @@ json taskSpec() {
              {"max_new_tokens", 5}}}}};
 }
 
-SweepSpec specOf(const json& given) {
-  Result<SweepSpec> spec = SweepSpec::fromJson(given);
-  if (!spec) qFatal("%s", spec.error().text().c_str());
-  return spec.take();
-}
-
-std::string textIn(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 std::vector<Json> linesIn(const std::string& path) {
   std::vector<Json> out;
-  std::istringstream in(textIn(path));
+  std::istringstream in(contents(path));
   for (std::string line; std::getline(in, line);) out.push_back(Json::parse(line));
   return out;
 }
 
-SweepOptions intoFolder(const std::string& out, int jobs = 1, bool resume = false) {
-  SweepOptions options;
-  options.out = out;
-  options.resources = KVLAB_RESOURCES_DIR;
-  options.jobs = jobs;
-  options.resume = resume;
-  return options;
-}
-
 SweepOutcome swept(const json& given, const SweepOptions& options) {
-  Result<SweepOutcome> outcome = runSweep(specOf(given), options);
+  Result<SweepOutcome> outcome = runSweep(parsedSweep(given), options);
   if (!outcome) qFatal("%s", outcome.error().text().c_str());
   for (const SweepRow& row : outcome->rows)
     if (row.error) qFatal("%s", row.error->text().c_str());
@@ -72,7 +54,7 @@ std::string allFiles(const std::string& folder) {
   std::string out;
   for (const char* name :
        {"questions.jsonl", "answers.jsonl", "report.html", "results.jsonl", "results.csv", "summary.csv", "pareto.svg"})
-    out += textIn(folder + "/" + name);
+    out += contents(folder + "/" + name);
   return out;
 }
 
@@ -83,15 +65,15 @@ class SweepTasksTest : public QObject {
  private Q_SLOTS:
   void tasksBecomePromptSets() {
     json given = taskSpec();
-    const SweepSpec spec = specOf(given);
+    const SweepSpec spec = parsedSweep(given);
     QCOMPARE(spec.prompts.size(), std::size_t{2});
     QCOMPARE(spec.prompts[1].name, std::string("frequent_words-420"));
     QCOMPARE(spec.prompts[0].task.depths, (std::vector<double>{0, 0.5, 1}));
     given["prompts"][0]["task"] = "all";
     given["prompts"][0]["length"] = {420, 800};
     given["prompts"][0]["name"] = "t";
-    QCOMPARE(specOf(given).prompts.size(), 2 * taskKinds().size());
-    QCOMPARE(specOf(given).prompts[0].name, std::string("t-needle_single_1-420"));
+    QCOMPARE(parsedSweep(given).prompts.size(), 2 * taskKinds().size());
+    QCOMPARE(parsedSweep(given).prompts[0].name, std::string("t-needle_single_1-420"));
   }
 
   void badTasksNameTheirKey() {
@@ -115,10 +97,10 @@ class SweepTasksTest : public QObject {
     const QTemporaryDir folder;
     json given = taskSpec();
     given["prompts"][0]["length"] = 30;
-    QCOMPARE(runSweep(specOf(given), intoFolder(folder.filePath("o").toStdString())).error().code,
+    QCOMPARE(runSweep(parsedSweep(given), into(folder.filePath("o").toStdString())).error().code,
              std::string("bad_prompts"));
     given["prompts"][0] = {{"name", "a"}, {"file", "resource:prompts/recall-256.json"}, {"chat", true}};
-    QCOMPARE(runSweep(specOf(given), intoFolder(folder.filePath("o").toStdString())).error().code,
+    QCOMPARE(runSweep(parsedSweep(given), into(folder.filePath("o").toStdString())).error().code,
              std::string("bad_prompts"));
   }
 
@@ -126,11 +108,11 @@ class SweepTasksTest : public QObject {
   void answersAreThoseOfAGreedyRun() {
     const QTemporaryDir folder;
     const std::string out = folder.filePath("o").toStdString();
-    const SweepOutcome done = swept(taskSpec(), intoFolder(out));
+    const SweepOutcome done = swept(taskSpec(), into(out));
     const std::vector<Json> questions = linesIn(out + "/questions.jsonl"), answers = linesIn(out + "/answers.jsonl");
     QCOMPARE(questions.size(), std::size_t{8});  // two tasks, two seeds, two samples
     QCOMPARE(answers.size(), std::size_t{24});
-    const std::vector<SweepCell> cells = *sweepCells(specOf(taskSpec()));
+    const std::vector<SweepCell> cells = *sweepCells(parsedSweep(taskSpec()));
     for (const Json& answer : answers) {
       const SweepCell& cell = cells[answer["index"].get<std::size_t>()];
       const auto asked = std::find_if(questions.begin(), questions.end(), [&](const Json& one) {
@@ -169,23 +151,23 @@ class SweepTasksTest : public QObject {
     QCOMPARE(row.length, 420);
     QCOMPARE(row.measure("answers"), std::optional(2.0));
     QVERIFY(row.measure("score") && row.measure("score_low") && row.measure("answer_nll"));
-    QVERIFY(textIn(out + "/summary.csv").find(",task,length,answers,score,score_low,score_high\n") !=
+    QVERIFY(contents(out + "/summary.csv").find(",task,length,answers,score,score_low,score_high\n") !=
             std::string::npos);
   }
 
   void resultsDependOnTheSpecificationAlone() {
     const QTemporaryDir folder;
     const auto path = [&](const char* name) { return folder.filePath(name).toStdString(); };
-    swept(taskSpec(), intoFolder(path("calm")));
-    swept(taskSpec(), intoFolder(path("two"), 2));
+    swept(taskSpec(), into(path("calm")));
+    swept(taskSpec(), into(path("two"), 2));
     QCOMPARE(allFiles(path("two")), allFiles(path("calm")));
-    SweepOptions options = intoFolder(path("stopped"));
+    SweepOptions options = into(path("stopped"));
     options.progress = [](const SweepProgress& progress) { return progress.done < 5; };
-    QVERIFY(!runSweep(specOf(taskSpec()), options));
-    swept(taskSpec(), intoFolder(path("stopped"), 1, true));
+    QVERIFY(!runSweep(parsedSweep(taskSpec()), options));
+    swept(taskSpec(), into(path("stopped"), 1, true));
     QCOMPARE(allFiles(path("stopped")), allFiles(path("calm")));
-    QVERIFY(!textIn(path("calm") + "/answers.jsonl").empty());
-    const std::string report = textIn(path("calm") + "/report.html");
+    QVERIFY(!contents(path("calm") + "/answers.jsonl").empty());
+    const std::string report = contents(path("calm") + "/report.html");
     for (const char* words :
          {"24 generated answers", "needle_single_1-420", "h2o, 0.25 of rows", "0-20 %", "<svg", "Rows of the needle"})
       QVERIFY2(report.find(words) != std::string::npos, words);
@@ -199,9 +181,9 @@ class SweepTasksTest : public QObject {
     json given = taskSpec();
     given["seeds"] = {1};
     given["prompts"][0]["task"] = "needle_single_1";
-    swept(given, intoFolder(first));
+    swept(given, into(first));
     given["prompts"] = {{{"name", "read"}, {"file", first + "/questions.jsonl"}}};
-    swept(given, intoFolder(again));
+    swept(given, into(again));
     const auto before = linesIn(first + "/answers.jsonl"), after = linesIn(again + "/answers.jsonl");
     QCOMPARE(after.size(), before.size());
     for (std::size_t i = 0; i < before.size(); ++i)

@@ -19,8 +19,10 @@
 #include "core/session/ticks.h"
 #include "core/verbs/verbs.h"
 #include "support/runner.h"
+#include "unit/sweep_runs.h"
 
 using namespace kvlab;
+using namespace kvlab::test;
 using nlohmann::json;
 
 namespace {
@@ -66,26 +68,6 @@ json smallSpec() {
            {{{"name", "ids"},
              {"set",
               {{"sets", {{{"seed", 1}, {"stories", stories(2, 5)}}, {{"seed", 2}, {"stories", stories(2, 50)}}}}}}}}}};
-}
-
-SweepSpec parsedSweep(const json& given) {
-  Result<SweepSpec> spec = SweepSpec::fromJson(given);
-  if (!spec) qFatal("%s", spec.error().text().c_str());
-  return spec.take();
-}
-
-std::string contents(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-SweepOptions into(const std::string& out, int jobs = 1, bool resume = false) {
-  SweepOptions options;
-  options.out = out;
-  options.resources = KVLAB_RESOURCES_DIR;
-  options.jobs = jobs;
-  options.resume = resume;
-  return options;
 }
 
 std::string resultsIn(const std::string& folder) {
