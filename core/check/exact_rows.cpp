@@ -5,9 +5,8 @@
 // attention of one head, in each layer once in scrub_period ticks (models with more than 8 layers take turns). Once in
 // that time it looks at the last layer's output for its given attention, and at some logits; and it looks at a head of
 // one layer where a block of attention begins. If rows have left a layer since the pass, only its K and V are compared.
-// The newest row of a kind may be no
-// token. On a device passes of one row alone keep what this needs, for full checks. Some older rows are recomputed, too
-// (checkOldRows).
+// The newest row of a kind may be no token. A device keeps what this needs for full checks alone. Some older rows are
+// recomputed, too (checkOldRows).
 #include <algorithm>
 #include <cmath>
 

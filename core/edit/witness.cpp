@@ -11,7 +11,9 @@ Witness::Witness(Transformer& transformer, kernels::Staging& staging, CommitDeed
   if (!sees()) return;
   transformer.setWitness(
       [this](Layer layer, std::size_t part, const LayerPass& one, std::int64_t n, const float* attended) {
-        writeDown(CacheLayer(layer.value() * m_layers.perLayer + static_cast<int>(part)), one, n, attended);
+        const ModelConfig& config = m_transformer.model().config();
+        writeDown(CacheLayer(layer.value() * m_layers.perLayer + static_cast<int>(part)), one, n,
+                  attended + (n - 1) * config.heads * config.headDim);
       });
 }
 
@@ -36,7 +38,7 @@ const T* Witness::brought(const T* from, std::int64_t count) {
 }
 
 void Witness::keep(WholePass& whole) {
-  if (sees() || !m_deeds.whole() || whole.n != 1 || whole.embeddingOnly) return;
+  if (sees() || !m_deeds.whole() || whole.embeddingOnly) return;
   const ModelConfig& config = m_transformer.model().config();
   const std::size_t layers = whole.passes.size() / static_cast<std::size_t>(whole.perLayer);
   m_inputs.resize(layers * static_cast<std::size_t>(m_transformer.hidden()));
@@ -88,9 +90,9 @@ void Witness::writeDown(CacheLayer layer, const LayerPass& one, std::int64_t n, 
   m_plan(deed);
   deed.input = m_input;
   const ModelConfig& config = m_transformer.model().config();
-  const std::int64_t all = std::int64_t{config.heads} * config.headDim, own = all / m_layers.perLayer;
   deed.attended.clear();
-  if (attended) deed.attended.assign(attended + (n - 1) * all, attended + (n - 1) * all + own);
+  if (attended)
+    deed.attended.assign(attended, attended + std::int64_t{config.heads} * config.headDim / m_layers.perLayer);
 }
 
 /// Layers that read the same list at the same addresses share its record.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records what the calls of a live pass were told (state/commit_deeds.h), from the addresses in the calls: on the host
 // at the calls of attention, with the input of each layer and the output of attention; on a device after the pass, in
-// which no call changes the lists that others read, because a recorded pass calls nobody. There a pass of one row keeps
-// inputs and outputs for full checks; of other passes these two are not known. Lives as long as the pass; engine
-// thread.
+// which no call changes the lists that others read, because a recorded pass calls nobody. There the calls that compute
+// the newest row keep its input and output for full checks; of other calls these two are not known. Lives as long as
+// the pass; engine thread.
 #pragma once
 #include <deque>
 #include <functional>
@@ -29,7 +29,7 @@ class Witness {
   bool sees() const { return m_transformer.backend().onHost(); }
   /// The input of the layer that is called next, [n, hidden].
   void see(const float* x, std::int64_t n);
-  /// On a device: makes room for what a pass of one row keeps.
+  /// On a device: makes room for what the pass keeps of its last row.
   void keep(WholePass& whole);
   /// On a device: a call of a pass, over a list of so many rows.
   void told(const WholePass& whole, CacheLayer layer, std::int64_t rows);
@@ -37,7 +37,7 @@ class Witness {
   void finish();
 
  private:
-  /// attended: null where it is not known.
+  /// attended: of the last row; null where it is not known.
   void writeDown(CacheLayer layer, const LayerPass& one, std::int64_t n, const float* attended);
   template <class T>
   const T* brought(const T* from, std::int64_t count);

@@ -367,54 +367,52 @@ void Transformer::feedForward(Layer l, std::int64_t n, float* x) {
   up.out = m_gate.data();
   up.function = gateFunction(model().config().activation);
   linear(up);
-  addTo(x, x, {w.dense.down, w.dense.downBias, w.behindFeedForward}, n, m_gate.data());
+  addTo(x, {w.dense.down, w.dense.downBias, w.behindFeedForward}, n, m_gate.data());
 }
 
-/// to = x + w * from (+ bias), or the norm of that; `to` may be x
-void Transformer::addTo(float* to, const float* x, const Matrix& matrix, std::int64_t n, const float* from) {
+/// x += w * from (+ bias), or the norm of that
+void Transformer::addTo(float* x, const Matrix& matrix, std::int64_t n, const float* from) {
   kernels::LinearArgs args = step({}, n, from);
   addPart(args, matrix.weight, matrix.bias, m_norm.data());
-  if (!matrix.normBehind) args.residual = x, args.out = to;
+  if (!matrix.normBehind) args.residual = x, args.out = x;
   linear(args);
   if (!matrix.normBehind) return;
   norm(matrix.normBehind, n, hidden(), m_norm.data(), m_norm.data());
-  ops().add(context(), {x, m_norm.data(), to, n * hidden()});
+  ops().add(context(), {x, m_norm.data(), x, n * hidden()});
 }
 
-void Transformer::behindAttention(Layer l, std::int64_t n, const float* x, const float* attended, float* next) {
+void Transformer::behindAttention(Layer l, std::int64_t n, float* x) {
   const LayerWeights& w = m_weights->layer(l);
-  addTo(next, x, {w.o, w.oBias, w.behindAttention}, n, attended);
-  feedForward(l, n, next);
+  addTo(x, {w.o, w.oBias, w.behindAttention}, n, m_attention.data());
+  feedForward(l, n, x);
 }
 
 void Transformer::layer(Layer l, LayerParts parts, std::int64_t n, float* x) {
-  layer(l, parts, n, x, m_attention.data(), x);
-}
-
-/// The output of the layer to `next`, which may be x.
-void Transformer::layer(Layer l, LayerParts parts, std::int64_t n, const float* x, float* attended, float* next) {
   const InLayer named(m_backend, l);
   products(l, n, x, parts[0].gateKeys ? parts[0].gateKeys : m_k.data(), m_v.data(), m_q.data());
   makeRows(l, parts, n, m_k.data(), m_v.data());
-  attend(l, parts, n, m_q.data(), attended);
-  behindAttention(l, n, x, attended, next);
+  attend(l, parts, n, m_q.data(), m_attention.data());
+  behindAttention(l, n, x);
 }
 
 void Transformer::run(const WholePass& pass) {
+  const ModelConfig& c = model().config();
   const auto layers = static_cast<std::int64_t>(pass.passes.size()) / pass.perLayer;
-  const std::int64_t each = pass.n * hidden(), attended = pass.n * model().config().heads * model().config().headDim;
-  float* x = pass.inputs ? pass.inputs : pass.x;
-  embed(pass, x);
+  const auto keepLastRow = [&](Layer l, const float* rows, float* kept, std::int64_t width) {
+    if (!kept) return;
+    constexpr auto f32 = kernels::DType::f32;
+    ops().convert(context(), {rows + (pass.n - 1) * width, f32, kept + l.value() * width, f32, width});
+  };
+  embed(pass, pass.x);
   for (const Layer l : idRange<Layer>(0, layers)) {
-    if (pass.see) pass.see(l, x);
+    if (pass.see) pass.see(l, pass.x);
     if (pass.embeddingOnly) {
-      project(l, partsOf(pass, l), pass.n, x);
+      project(l, partsOf(pass, l), pass.n, pass.x);
       continue;
     }
-    float* next = pass.inputs && l.value() + 1 < layers ? x + each : pass.x;
-    layer(l, partsOf(pass, l), pass.n, x, pass.attended ? pass.attended + l.value() * attended : m_attention.data(),
-          next);
-    x = next;
+    keepLastRow(l, pass.x, pass.inputs, hidden());
+    layer(l, partsOf(pass, l), pass.n, pass.x);
+    keepLastRow(l, m_attention.data(), pass.attended, std::int64_t{c.heads} * c.headDim);
   }
   if (pass.gates) ops().gateMlp(context(), *pass.gates);
   if (pass.logits) logits(pass.x + (pass.n - 1) * hidden(), 1, pass.logits);
@@ -456,7 +454,7 @@ void Transformer::run(std::span<const PassPart> parts) {
     const InLayer named(m_backend, l);
     products(l, n, x, m_k.data(), m_v.data(), m_q.data());
     mixParts(l, parts);
-    behindAttention(l, n, x, m_attention.data(), x);
+    behindAttention(l, n, x);
   }
   scoreParts(m_backend, parts);
   eachPart([&](const WholePass& pass, const float* rows) {

@@ -136,7 +136,7 @@ class Transformer {
   struct Matrix {
     const TensorView &weight, &bias, &normBehind;
   };
-  void addTo(float* to, const float* x, const Matrix& matrix, std::int64_t n, const float* from);
+  void addTo(float* x, const Matrix& matrix, std::int64_t n, const float* from);
   void norm(const TensorView& weight, std::int64_t rows, std::int64_t dim, const float* x, float* y);
   void headNorm(const TensorView& weight, std::int64_t n, int heads, const float* x, float* y);
   void reorder(const kernels::Array<std::int32_t>& order, float* x, std::int64_t n, int heads);
@@ -161,8 +161,7 @@ class Transformer {
   void mixParts(Layer l, std::span<const PassPart> parts);
   void embed(const WholePass& pass, float* x);
   void headParts(std::span<const PassPart> parts, const float* x);
-  void layer(Layer l, LayerParts parts, std::int64_t n, const float* x, float* attended, float* next);
-  void behindAttention(Layer l, std::int64_t n, const float* x, const float* attended, float* next);
+  void behindAttention(Layer l, std::int64_t n, float* x);
   void feedForward(Layer l, std::int64_t n, float* x);
 
   std::shared_ptr<const PlacedWeights> m_weights;

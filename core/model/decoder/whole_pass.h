@@ -26,8 +26,8 @@ struct WholePass {
   bool embeddingOnly = false;                   // no attention: each layer projects the embeddings
   std::function<void(float* x)> given = {};     // may change the embeddings of the tokens, [n, hidden]; or empty
   std::function<void(Layer layer, const float* x)> see = {};  // gets the input of each layer, [n, hidden]; or empty
-  // The input of each layer and the output of its attention stay here, [layers, n, hidden] and
-  // [layers, n, heads*headDim]; or null both.
+  // The input of each layer and the output of its attention for the last row, [layers, hidden] and
+  // [layers, heads*headDim]; or null both.
   float *inputs = nullptr, *attended = nullptr;
 };
 

@@ -80,9 +80,7 @@ QString costText(const Snapshot& snapshot) {
 /// What a check leaves out where a device computes; empty if it looks at the same.
 QString leftOutText(const Snapshot& snapshot, const std::string& id) {
   if (!snapshot.info || !snapshot.info->backend.starts_with("cuda")) return {};
-  if (id == "exact_rows")
-    return InvariantsView::tr(
-        "On a device the newest row is looked at by level full alone, in ticks that compute one row.");
+  if (id == "exact_rows") return InvariantsView::tr("On a device the newest row is looked at by level full alone.");
   if (id == "gate_scores") return InvariantsView::tr("On a device no score of a gate is computed again.");
   if (id == "next_logits") return InvariantsView::tr("On a device logits of a query pass are not computed again.");
   if (id == "policy_scores")
