@@ -70,9 +70,11 @@ class BugsTest : public QObject {
                     {"capacity", 128},
                     {"prefill_chunk", 16},
                     {"faults", true}};
+    test::SanitizerSample sample(3);
     for (const BugKind& bug : bugKinds())
       for (const char* type : {"f16", "int8"})
         for (const char* level : {"off", "full"}) {
+          if (!sample.takes()) continue;
           changes["kv"] = {{"k", type}, {"v", type}};
           changes["check"] = {{"level", level}};
           const SessionFixture session(changes);
