@@ -19,8 +19,8 @@ constexpr int kDropped = 17;       // low bits of a distance that ranks ignore
 
 float bitsOf(float value) { return static_cast<float>(std::bit_cast<std::int32_t>(value)); }
 
-/// Grows with the distance from the low end.
-std::size_t rankKey(float distance) { return std::bit_cast<std::uint32_t>(std::max(distance, 0.0f)) >> kDropped; }
+/// Grows with the distance from the low end. The comparison takes care of -0 too, whose bits are large.
+std::size_t rankKey(float distance) { return std::bit_cast<std::uint32_t>(distance > 0 ? distance : 0.0f) >> kDropped; }
 
 struct Extent {
   float low = INFINITY, high = -INFINITY;  // range of finite values; low > high = there are none
