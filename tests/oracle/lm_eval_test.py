@@ -12,7 +12,6 @@ where a package or a file is missing."""
 import importlib.util
 import json
 import random
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -40,6 +39,8 @@ KVLAB = sys.argv[1]
 
 import torch  # noqa: E402
 import transformers  # noqa: E402
+
+from seeded_checkpoint import checkpoint  # noqa: E402
 
 transformers.utils.logging.disable_progress_bar()
 
@@ -71,29 +72,6 @@ def sweep(folder, model, prompts):
 
 def lines(path):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
-
-
-def checkpoint(folder, tokens):
-    """A seeded random checkpoint of make_fixtures.py with the vocabulary of a tokenizer of tokenizers/."""
-    import fixture_specs
-    import make_fixtures
-    source = json.loads((HERE / "tokenizers" / tokens / "tokenizer.json").read_text(encoding="utf-8"))
-    ids = {one["content"]: one["id"] for one in source["added_tokens"]}
-    vocab = max([*source["model"]["vocab"].values(), *ids.values()]) + 1
-    special = {"llama2": {"bos_token_id": ids.get("<s>"), "eos_token_id": ids.get("</s>")},
-               "qwen2": {"bos_token_id": None, "eos_token_id": ids.get("<|im_end|>")}}[tokens]
-    dtype, config, shards = fixture_specs.MODELS["llama_tied_f32"]
-    name = f"lm_eval_{tokens}"
-    fixture_specs.MODELS[name] = (dtype, {**config, **special, "vocab_size": vocab, "max_position_embeddings": 4096}, shards)
-    try:
-        rng = make_fixtures.np.random.Generator(make_fixtures.np.random.PCG64(len(tokens)))
-        weights = {key: torch.from_numpy(make_fixtures.random_tensor(rng, key, shape)).to(torch.float32)
-                   for key, shape in make_fixtures.tensor_shapes(fixture_specs.MODELS[name][1]).items()}
-        make_fixtures.save_checkpoint(folder, name, weights)
-    finally:
-        del fixture_specs.MODELS[name]
-    shutil.copy(HERE / "tokenizers" / tokens / "tokenizer.json", folder)
-    return folder
 
 
 class Reader:
