@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/state/map_runs.h"
+
 namespace kvlab {
 
 std::size_t SharedMap::rows() const { return std::min({map->ledger.size(), map->slotOf.size(), map->phases.size()}); }
@@ -42,7 +44,7 @@ std::vector<std::int32_t> placesOf(const Column<LedgerId>& context, std::size_t 
 std::string rowName(LedgerId id) { return "ledger row " + std::to_string(id.value()); }
 
 RowList rowList(const SharedMap& shared, std::int32_t poolSlots, std::int64_t part, std::int64_t parts,
-                std::size_t fresh) {
+                std::span<const std::size_t> fresh) {
   RowList list;
   const std::size_t rows = shared.rows(), first = std::min(rows, static_cast<std::size_t>(shared.map->first));
   const std::span<const LedgerId> ledger = shared.map->ledger.span();
@@ -54,16 +56,25 @@ RowList rowList(const SharedMap& shared, std::int32_t poolSlots, std::int64_t pa
     list.tags.push_back(static_cast<std::uint64_t>(ledger[i].value()));
     list.indices.push_back(i);
   };
-  const std::size_t expected = (rows - first) / static_cast<std::size_t>(std::max<std::int64_t>(1, parts)) + 1;
+  const std::size_t expected =
+      (rows - first) / static_cast<std::size_t>(std::max<std::int64_t>(1, parts)) + 1 + fresh.size();
   list.slots.reserve(expected);
   list.tags.reserve(expected);
   list.indices.reserve(expected);
   const auto every = static_cast<std::int32_t>(parts);  // a division of 64 bits takes longer than the rest
   const bool mask = std::has_single_bit(static_cast<std::uint32_t>(every));
-  const std::size_t known = std::clamp(fresh, first, rows);
-  for (std::size_t i = first; i < known; ++i)
-    if ((mask ? ledger[i].value() & (every - 1) : ledger[i].value() % every) == part) add(i);
-  for (std::size_t i = known; i < rows; ++i) add(i);
+  const auto slice = [&](std::size_t from, std::size_t end) {
+    for (std::size_t i = from; i < end; ++i)
+      if ((mask ? ledger[i].value() & (every - 1) : ledger[i].value() % every) == part) add(i);
+  };
+  std::size_t next = first;
+  for (const std::size_t i : fresh) {
+    if (i < first || i >= rows) continue;
+    slice(next, i);
+    add(i);
+    next = i + 1;
+  }
+  slice(next, rows);
   return list;
 }
 
@@ -101,20 +112,35 @@ std::vector<const LayerGroup*> passedGroups(const CheckInput& input, const Share
   return groups;
 }
 
-std::size_t firstFresh(const CheckInput& input, const SharedMap& shared) {
+std::vector<std::size_t> freshRows(const CheckInput& input, const SharedMap& shared) {
+  const std::size_t rows = shared.rows();
+  const std::span<const LedgerId> ledger = shared.map->ledger.span().first(rows);
+  const std::span<const Slot> slots = shared.map->slotOf.span().first(rows);
   const std::vector<const LayerGroup*> groups = passedGroups(input, shared);
-  std::size_t known = groups.empty() ? 0 : shared.rows();
-  for (const LayerGroup* was : groups) {
-    const ResidencyView& map = was->stored();
-    if (map.first > shared.map->first) return 0;
-    known = std::min({known, map.ledger.alike(shared.map->ledger), map.slotOf.alike(shared.map->slotOf)});
-    const std::size_t written = was->writers.alike(shared.group->writers);
-    if (written == was->writers.size()) continue;
-    const std::span<const LedgerId> ledger = shared.map->ledger.span().first(known);
-    known = static_cast<std::size_t>(
-        std::ranges::find_if(ledger, [written](LedgerId id) { return at(id) >= written; }) - ledger.begin());
+  std::vector<std::size_t> out;
+  std::size_t next = 0;  // rows before it are in `out`, or known
+  const auto freshUntil = [&](std::size_t end) {
+    for (; next < end; ++next) out.push_back(next);
+  };
+  const bool known = groups.size() == 1 && groups.front()->stored().first <= shared.map->first;
+  if (known) {
+    const ResidencyView& was = groups.front()->stored();
+    const std::size_t wasRows = std::min(was.ledger.size(), was.slotOf.size());
+    const std::size_t written = groups.front()->writers.alike(shared.group->writers);
+    const bool all = written == groups.front()->writers.size();  // that were there before have their writers still
+    forCommonRuns(was.ledger.span().first(wasRows), ledger, [&](std::size_t old, std::size_t now, std::size_t count) {
+      for (const std::size_t end = now + count; now < end;) {
+        const std::size_t same = alikeInFront(was.slotOf.span().subspan(old, end - now), slots.subspan(now, end - now));
+        freshUntil(now);
+        for (std::size_t i = now; i < now + same; ++i)
+          if (!all && at(ledger[i]) >= written) out.push_back(i);
+        next = now + same;
+        old += same + 1, now += same + 1;  // the row behind them has another slot
+      }
+    });
   }
-  return known;
+  freshUntil(rows);
+  return out;
 }
 
 }  // namespace kvlab

@@ -2,7 +2,7 @@
 // Helpers to walk a state that may be damaged: each residency map once per group of layers, only up to its shortest
 // column, and only slots inside the pool. Engine thread.
 #pragma once
-#include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -45,9 +45,9 @@ struct RowList {
   std::vector<std::size_t> indices;  // in the map
 };
 
-/// Rows whose ledger id modulo `parts` is `part`, and all rows from index `fresh` on.
+/// Rows whose ledger id modulo `parts` is `part`, and those at the indices `fresh`, which ascend.
 RowList rowList(const SharedMap& shared, std::int32_t poolSlots, std::int64_t part = 0, std::int64_t parts = 1,
-                std::size_t fresh = std::numeric_limits<std::size_t>::max());
+                std::span<const std::size_t> fresh = {});
 
 // Changes of the last commit, for checks that compare a state with the one before, or look only at new rows.
 
@@ -61,8 +61,8 @@ bool edited(const CheckInput& input);
 /// Groups that the layers of a map had in the state that passed; empty where everything is new to the check.
 std::vector<const LayerGroup*> passedGroups(const CheckInput& input, const SharedMap& shared);
 
-/// The index from which on a map has something new for a check: rows before it were rows of the state that passed, in
-/// the same order and in the same slots, and no commit has written them since. 0 = all is new.
-std::size_t firstFresh(const CheckInput& input, const SharedMap& shared);
+/// Indices, ascending, of the rows in which a map has something new for a check. The others were rows of the state that
+/// passed, in the same order and in the same slots, and no commit has written them since.
+std::vector<std::size_t> freshRows(const CheckInput& input, const SharedMap& shared);
 
 }  // namespace kvlab

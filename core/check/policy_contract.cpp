@@ -24,6 +24,7 @@ class Contract {
       : m_state(input.state),
         m_policy(*input.state.policy),
         m_before(input.full ? input.before : nullptr),
+        m_pins(input.state.ledger.pins() > 0),
         m_ran(!input.deeds.empty()),
         m_decided(input.decided),
         m_decoded(m_before && generated(input) && m_decided == PassKind::Decode &&
@@ -56,6 +57,8 @@ class Contract {
   std::string name(CacheLayer layer) const {
     return "layer " + m_state.cacheLayers().name(layer) + ": policy " + spec(layer).name;
   }
+
+  bool pinned(LedgerId id) const { return m_pins && m_state.ledger[id].pinned; }
 
   bool bounded(CacheLayer layer) const {
     return !spec(layer).keepsAll() && !m_policy.prefilling && (!spec(layer).ratio || m_policy.promptRows > 0);
@@ -117,11 +120,10 @@ class Contract {
     const std::int64_t most = asked(layer);
     const auto there = static_cast<std::int64_t>(map.resident());
     if (there <= most) return;
-    std::int64_t pinned = 0;
+    std::int64_t held = 0;
     const auto first = static_cast<std::size_t>(map.first);
-    for (std::size_t i = first + at(bands.sinks); i + at(bands.window) < map.size(); ++i)
-      pinned += m_state.ledger[map.ledger[i]].pinned;
-    const std::int64_t beyond = std::max<std::int64_t>(0, pinned - bands.budget);
+    for (std::size_t i = first + at(bands.sinks); i + at(bands.window) < map.size(); ++i) held += pinned(map.ledger[i]);
+    const std::int64_t beyond = std::max<std::int64_t>(0, held - bands.budget);
     if (there <= most + beyond) return;
     m_findings.add(
         {layer, first, map.ledger[first]},
@@ -146,7 +148,7 @@ class Contract {
       const LedgerId id = then.ledger[i];
       const bool stays = next < now.ledger.size() && now.ledger[next] == id;
       next += stays;
-      const bool guarded = i < first + at(bands.sinks) || i + at(bands.window) >= end || m_state.ledger[id].pinned;
+      const bool guarded = i < first + at(bands.sinks) || i + at(bands.window) >= end || pinned(id);
       if (!stays && guarded)
         return m_findings.add({layer, i, id}, name(layer) + " let " + rowName(id) + " go, which its bands protect");
       if (!stays) gone.push_back(i);
@@ -164,6 +166,7 @@ class Contract {
   const CacheState& m_state;
   const PolicyState& m_policy;
   const CacheState* const m_before;         // null = what was before is not compared
+  const bool m_pins;                        // some token is pinned: the large ledger is asked for each row
   const bool m_ran;                         // passes made the state
   const std::optional<PassKind> m_decided;  // in the commit that made the state, and behind which pass
   const bool m_decoded;                     // they added one token that the model was asked for, and nothing else

@@ -32,7 +32,7 @@ void checkRowTags(const CheckInput& input, Findings& findings) {
   const std::int64_t parts = input.full ? 1 : std::max(1, input.manifest.scrubPeriod);
   for (const SharedMap& shared : storedMaps(input)) {
     const RowList list = rowList(shared, input.store.pool(shared.first()).slots(), input.scrubPart % parts, parts,
-                                 firstFresh(input, shared));
+                                 freshRows(input, shared));
     std::vector<kernels::PoolView> pools;
     for (const CacheLayer layer : shared.layers) pools.push_back(input.store.pool(layer).view());
     const std::vector<std::int64_t> wrong = wrongTags(input.store.backend(), pools, list.slots, list.tags);

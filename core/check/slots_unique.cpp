@@ -13,15 +13,15 @@ std::string slotName(std::size_t slot) { return "slot " + std::to_string(slot); 
 
 constexpr std::size_t kFew = 8;  // slots that are looked for one by one
 
-/// True if the rows from index `fresh` on are few and have slots inside the pool that no row before them has.
-bool fewAndNew(const SharedMap& shared, std::size_t fresh, std::int32_t slots) {
+/// True if the rows that are new to the check are few and have slots inside the pool that no other row has.
+bool fewAndNew(const SharedMap& shared, std::span<const std::size_t> fresh, std::int32_t slots) {
   const std::span<const Slot> all = shared.map->slotOf.span();
   const auto first = static_cast<std::size_t>(shared.map->first);
-  if (fresh < first || fresh + kFew < all.size()) return false;
-  for (std::size_t i = fresh; i < all.size(); ++i)
-    if (all[i].value() < 0 || all[i].value() >= slots || std::ranges::count(all.subspan(first, i - first), all[i]) > 0)
-      return false;
-  return true;
+  if (fresh.size() > kFew || all.size() != shared.rows()) return false;
+  return std::ranges::all_of(fresh, [&](std::size_t i) {
+    return i >= first && all[i].value() >= 0 && all[i].value() < slots &&
+        std::ranges::count(all.subspan(first), all[i]) == 1;
+  });
 }
 
 /// Reports slots outside the pool and slots named twice; false if there are some outside.
@@ -68,7 +68,7 @@ void checkFree(const SharedMap& shared, CacheLayer layer, const SlotAllocator& a
 void checkSlotsUnique(const CheckInput& input, Findings& findings) {
   for (const SharedMap& shared : storedMaps(input)) {
     const std::int32_t slots = input.store.pool(shared.first()).slots();
-    const bool inside = fewAndNew(shared, firstFresh(input, shared), slots) || checkNamed(shared, slots, findings);
+    const bool inside = fewAndNew(shared, freshRows(input, shared), slots) || checkNamed(shared, slots, findings);
     const std::span<const Slot> slotOf = shared.map->slotOf.span(),
                                 all = slotOf.subspan(
                                     std::min(static_cast<std::size_t>(shared.map->first), slotOf.size()));

@@ -86,8 +86,9 @@ class Look {
     std::vector<std::int32_t> sorted = m_written;
     std::ranges::sort(sorted);
     const std::span<const std::int32_t> slots = plain(was.residentSlots());
-    const auto found =
-        std::ranges::find_if(slots, [&](std::int32_t slot) { return std::ranges::binary_search(sorted, slot); });
+    const auto found = sorted.size() == 1
+        ? std::ranges::find(slots, sorted.front())
+        : std::ranges::find_if(slots, [&](std::int32_t slot) { return std::ranges::binary_search(sorted, slot); });
     if (found == slots.end()) return;
     const LedgerId lost = was.ledger[static_cast<std::size_t>(was.first + (found - slots.begin()))];
     const std::uint64_t writer =

@@ -103,23 +103,33 @@ class Planner : ActionReader {
     for (Position position : m_plan.removed) leaving.push_back(m_state.context[at(position)]);
     std::sort(leaving.begin(), leaving.end());
     std::unordered_set<std::uint64_t> seen;
-    std::vector<bool> resident;  // [ledger]
     for (std::size_t i = 0; i < m_plan.evictions.size() && !m_error; ++i) {
       m_place = m_evictionPlaces[i];
-      resident.assign(at(m_state.ledger.nextId()), false);
-      const ResidencyView& map = m_state.map(m_plan.evictions[i].layer);
-      for (LedgerId id : map.ledger.span().subspan(at(map.first)))
-        if (const auto row = at(id); row < resident.size()) resident[row] = true;  // a damaged map may name any row
-      for (LedgerId id : m_plan.evictions[i].ledger)
-        checkEviction(id, m_plan.evictions[i].layer, resident, leaving, seen);
+      const PlannedEviction& eviction = m_plan.evictions[i];
+      const std::vector<bool> resident = residentOf(m_state.map(eviction.layer), eviction.ledger);
+      for (std::size_t row = 0; row < eviction.ledger.size(); ++row)
+        checkEviction(eviction.ledger[row], eviction.layer, resident[row], leaving, seen);
     }
   }
 
-  void checkEviction(LedgerId id, CacheLayer layer, const std::vector<bool>& resident,
-                     const std::vector<LedgerId>& leaving, std::unordered_set<std::uint64_t>& seen) {
+  /// [ids] whether a map has a row of each; ids may be any numbers, and so may those of a damaged map.
+  std::vector<bool> residentOf(const ResidencyView& map, const std::vector<LedgerId>& ids) const {
+    constexpr std::size_t kFew = 8;  // ids that are looked for one by one
+    const std::span<const LedgerId> rows = map.ledger.span().subspan(at(map.first));
+    const std::size_t known = at(m_state.ledger.nextId());
+    std::vector<bool> out, there(ids.size() > kFew ? known : 0);  // there: [ledger]
+    if (ids.size() > kFew)
+      for (const LedgerId id : rows)
+        if (at(id) < known) there[at(id)] = true;
+    for (const LedgerId id : ids)
+      out.push_back(at(id) < known && (there.empty() ? std::ranges::find(rows, id) != rows.end() : there[at(id)]));
+    return out;
+  }
+
+  void checkEviction(LedgerId id, CacheLayer layer, bool resident, const std::vector<LedgerId>& leaving,
+                     std::unordered_set<std::uint64_t>& seen) {
     const std::string row = "ledger row " + std::to_string(id.value());
-    const auto index = at(id);
-    if (index >= resident.size() || !resident[index])
+    if (!resident)
       return fail("not_resident", "ledger", id.value(),
                   row + " is not resident in layer " + m_state.cacheLayers().name(layer));
     if (m_state.ledger[id].pinned) return fail("pinned", "ledger", id.value(), row + " is pinned", "unpin it first");

@@ -200,6 +200,12 @@ class Splicer {
   /// Indices of map rows whose ids are among `ids`, which ascend.
   static std::vector<std::size_t> placesOf(const std::vector<LedgerId>& ids, const ResidencyView& map) {
     std::vector<std::size_t> out;
+    if (ids.size() == 1) {
+      const std::span<const LedgerId> rows = map.ledger.span().first(map.size());
+      if (const auto found = std::ranges::find(rows, ids.front()); found != rows.end())
+        out.push_back(static_cast<std::size_t>(found - rows.begin()));
+      return out;
+    }
     for (std::size_t i = 0; i < map.size() && !ids.empty(); ++i) {
       const LedgerId id = map.ledger[i];
       if (ids.front() <= id && id <= ids.back() && std::binary_search(ids.begin(), ids.end(), id)) out.push_back(i);

@@ -22,12 +22,35 @@ float pooled(std::span<const float> list, std::ptrdiff_t i, const PolicySpec& sp
   return spec.pooling == Pooling::Maximum ? most : static_cast<float>(sum / spec.kernel);
 }
 
+constexpr std::size_t kPooledTogether = 16;
+
+/// The same of neighbouring rows, all of whose neighbours are there, in the same order of sums. first: the first
+/// neighbour of the first row.
+void poolTogether(const float* first, const PolicySpec& spec, float* out) {
+  double sums[kPooledTogether] = {};
+  float most[kPooledTogether];
+  for (std::size_t lane = 0; lane < kPooledTogether; ++lane) most[lane] = first[at(spec.kernel / 2) + lane];
+  for (int j = 0; j < spec.kernel; ++j)
+    for (std::size_t lane = 0; lane < kPooledTogether; ++lane) {
+      const float one = first[at(j) + lane];
+      sums[lane] += double(one);
+      most[lane] = std::max(most[lane], one);
+    }
+  for (std::size_t lane = 0; lane < kPooledTogether; ++lane)
+    out[lane] = spec.pooling == Pooling::Maximum ? most[lane] : static_cast<float>(sums[lane] / spec.kernel);
+}
+
 std::vector<float> observed(const PolicySpec& spec, const LayerRows& rows) {
   std::vector<float> out(rows.observed.begin(), rows.observed.end());
   const std::size_t past = rows.rows() - std::min(rows.rows(), at(spec.window));
   for (std::size_t from = 0; from < out.size(); from += rows.rows()) {
     const std::span<const float> list = rows.observed.subspan(from, past);
-    for (std::size_t i = 0; i < past; ++i) out[from + i] = pooled(list, static_cast<std::ptrdiff_t>(i), spec);
+    const std::size_t half = at(spec.kernel / 2);
+    std::size_t i = 0;
+    for (; i < std::min(half, past); ++i) out[from + i] = pooled(list, static_cast<std::ptrdiff_t>(i), spec);
+    for (; i + kPooledTogether + half <= past; i += kPooledTogether)
+      poolTogether(&list[i - half], spec, &out[from + i]);
+    for (; i < past; ++i) out[from + i] = pooled(list, static_cast<std::ptrdiff_t>(i), spec);
   }
   return out;
 }

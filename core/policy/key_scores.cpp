@@ -2,58 +2,89 @@
 // Policies that use keys only. Keys of small norm receive attention (KNorm, arXiv 2406.11430). Keys unlike the other
 // keys receive attention (KeyDiff, arXiv 2504.15364, equation 4: minus the cosine to the mean of the normalised keys).
 #include <cmath>
+#include <numeric>
 
 #include "core/policy/policy.h"
 
 namespace kvlab {
 namespace {
 
-double dot(const float* a, const double* b, int n) {
-  double sum = 0;
-  for (int i = 0; i < n; ++i) sum += double(a[i]) * b[i];
-  return sum;
+constexpr std::size_t kRowsTogether = 8;  // rows whose sums run side by side, each in the order of its values
+
+/// Rows of a KV head, [rows, kvHeads, dim].
+struct HeadKeys {
+  const LayerRows& rows;
+  std::size_t head;
+
+  std::size_t size() const { return rows.rows(); }
+  std::size_t dim() const { return at(rows.headDim); }
+  const float* operator[](std::size_t row) const { return rows.keys.data() + (row * at(rows.kvHeads) + head) * dim(); }
+};
+
+/// Calls visit(row, sum over i of key[i] * times(key, i)) for each key of a head, in order. Sums are in double.
+template <class Times, class Visit>
+void forProducts(const HeadKeys& keys, const Times& times, const Visit& visit) {
+  std::size_t row = 0;
+  for (; row + kRowsTogether <= keys.size(); row += kRowsTogether) {
+    const float* key[kRowsTogether];
+    double sums[kRowsTogether] = {};
+    for (std::size_t lane = 0; lane < kRowsTogether; ++lane) key[lane] = keys[row + lane];
+    for (std::size_t i = 0; i < keys.dim(); ++i)
+      for (std::size_t lane = 0; lane < kRowsTogether; ++lane) sums[lane] += double(key[lane][i]) * times(key[lane], i);
+    for (std::size_t lane = 0; lane < kRowsTogether; ++lane) visit(row + lane, sums[lane]);
+  }
+  for (; row < keys.size(); ++row) {
+    double sum = 0;
+    for (std::size_t i = 0; i < keys.dim(); ++i) sum += double(keys[row][i]) * times(keys[row], i);
+    visit(row, sum);
+  }
 }
 
-double norm(const float* a, int n) {
-  double sum = 0;
-  for (int i = 0; i < n; ++i) sum += double(a[i]) * a[i];
-  return std::sqrt(sum);
-}
-
-/// Calls visit(head, row, key) in the order of scores.
-template <class Visit>
-void forEachKey(const LayerRows& rows, Visit visit) {
-  for (int head = 0; head < rows.kvHeads; ++head)
-    for (std::size_t row = 0; row < rows.rows(); ++row)
-      visit(head, row,
-            rows.keys.data() +
-                (row * static_cast<std::size_t>(rows.kvHeads) + static_cast<std::size_t>(head)) *
-                    static_cast<std::size_t>(rows.headDim));
+/// [rows]
+std::vector<double> normsOf(const HeadKeys& keys) {
+  std::vector<double> out(keys.size());
+  forProducts(
+      keys, [](const float* key, std::size_t i) { return double(key[i]); },
+      [&](std::size_t row, double sum) { out[row] = std::sqrt(sum); });
+  return out;
 }
 
 std::vector<float> smallNorm(const PolicySpec&, const LayerRows& rows) {
   std::vector<float> out;
-  forEachKey(rows,
-             [&](int, std::size_t, const float* key) { out.push_back(static_cast<float>(-norm(key, rows.headDim))); });
+  for (std::size_t head = 0; head < at(rows.kvHeads); ++head)
+    for (const double norm : normsOf({rows, head})) out.push_back(static_cast<float>(-norm));
+  return out;
+}
+
+/// The sum of the normalised keys: their mean but for its length. [dim]
+std::vector<double> sumOfDirections(const HeadKeys& keys, const std::vector<double>& norms) {
+  constexpr std::size_t kLanes = 8;
+  std::vector<double> out(keys.dim());
+  for (std::size_t row = 0; row < keys.size(); ++row) {
+    const float* key = keys[row];
+    const double norm = norms[row];
+    if (!(norm > 0)) continue;
+    std::size_t i = 0;
+    for (; i + kLanes <= out.size(); i += kLanes)
+      for (std::size_t lane = 0; lane < kLanes; ++lane) out[i + lane] += key[i + lane] / norm;
+    for (; i < out.size(); ++i) out[i] += key[i] / norm;
+  }
   return out;
 }
 
 std::vector<float> unlikeTheMean(const PolicySpec&, const LayerRows& rows) {
-  const std::size_t dim = static_cast<std::size_t>(rows.headDim);
-  std::vector<double> mean(static_cast<std::size_t>(rows.kvHeads) * dim);
-  forEachKey(rows, [&](int head, std::size_t, const float* key) {
-    const double length = norm(key, rows.headDim);
-    for (std::size_t i = 0; i < dim && length > 0; ++i)
-      mean[static_cast<std::size_t>(head) * dim + i] += key[i] / length;
-  });
   std::vector<float> out;
-  forEachKey(rows, [&](int head, std::size_t, const float* key) {
-    const double* anchor = mean.data() + static_cast<std::size_t>(head) * dim;
-    double size = 0;
-    for (std::size_t i = 0; i < dim; ++i) size += anchor[i] * anchor[i];
-    const double length = norm(key, rows.headDim) * std::sqrt(size);
-    out.push_back(length > 0 ? static_cast<float>(-dot(key, anchor, rows.headDim) / length) : 0.0f);
-  });
+  for (std::size_t head = 0; head < at(rows.kvHeads); ++head) {
+    const HeadKeys keys{rows, head};
+    const std::vector<double> norms = normsOf(keys), mean = sumOfDirections(keys, norms);
+    const double size = std::sqrt(std::inner_product(mean.begin(), mean.end(), mean.begin(), 0.0));
+    forProducts(
+        keys, [&](const float*, std::size_t i) { return mean[i]; },
+        [&](std::size_t row, double product) {
+          const double length = norms[row] * size;
+          out.push_back(length > 0 ? static_cast<float>(-product / length) : 0.0f);
+        });
+  }
   return out;
 }
 

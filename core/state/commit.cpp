@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/api/column.h"
+#include "core/state/map_runs.h"
 
 namespace kvlab {
 namespace {
@@ -27,14 +28,23 @@ void noteChanged(const LayerGroup& old, const LayerGroup& now, std::vector<std::
 
 /// True if every row of `now` with an id below `rows` is a row of `old` in the same slot. Both are in context order.
 bool inPlace(const ResidencyView& old, const ResidencyView& now, std::int32_t rows) {
-  std::size_t before = at(old.first);
-  for (std::size_t i = at(now.first); i < std::min(now.ledger.size(), now.slotOf.size()); ++i) {
-    if (now.ledger[i].value() >= rows) continue;
-    while (old.has(before) && old.ledger[before] != now.ledger[i]) ++before;
-    if (!old.has(before) || old.slotOf[before] != now.slotOf[i]) return false;
-    ++before;
-  }
-  return true;
+  const std::size_t end = std::min(now.ledger.size(), now.slotOf.size()),
+                    oldEnd = std::min(old.ledger.size(), old.slotOf.size());
+  const std::size_t first = std::min(at(now.first), end), from = std::min(at(old.first), oldEnd);
+  std::size_t next = first;  // behind the rows that were looked at
+  const auto allNew = [&](std::size_t until) {
+    const std::span<const LedgerId> between = now.ledger.span().subspan(next, until - next);
+    return std::ranges::all_of(between, [rows](LedgerId id) { return id.value() >= rows; });
+  };
+  bool same = true;
+  forCommonRuns(old.ledger.span().first(oldEnd).subspan(from), now.ledger.span().first(end).subspan(first),
+                [&](std::size_t was, std::size_t is, std::size_t count) {
+                  same = same && allNew(first + is) &&
+                      alikeInFront(old.slotOf.span().subspan(from + was, count),
+                                   now.slotOf.span().subspan(first + is, count)) == count;
+                  next = first + is + count;
+                });
+  return same && allNew(end);
 }
 
 /// True if no row that was there before has moved or was computed from something else; rows may have come or left.
