@@ -15,16 +15,30 @@
 namespace kvlab {
 namespace {
 
-/// [kvHeads, rows] from [heads, rows + 1]: mean over the query heads of a group, times `factor`.
-std::vector<float> groupMeans(const std::vector<float>& perHead, std::size_t rows, int heads, int kvHeads,
-                              float factor) {
-  std::vector<float> out(at(kvHeads) * rows);
-  if (perHead.size() != at(heads) * (rows + 1)) return out;
-  const int group = heads / kvHeads;
-  for (int head = 0; head < heads; ++head)
-    for (std::size_t row = 0; row < rows; ++row)
-      out[at(head / group) * rows + row] += perHead[at(head) * (rows + 1) + row] * (factor / static_cast<float>(group));
-  return out;
+/// to <- keep * to + the mean of perHead over the query heads of each group, times `factor`. to: [kvHeads, rows];
+/// perHead: [heads, rows + 1], or empty.
+void addGroupMeans(std::vector<float>& to, float keep, const std::vector<float>& perHead, int heads, int kvHeads,
+                   float factor) {
+  constexpr std::size_t kLanes = 16;
+  const std::size_t rows = to.size() / at(kvHeads), group = at(heads / kvHeads), width = rows + 1;
+  const bool given = perHead.size() == at(heads) * width;
+  const float share = factor / static_cast<float>(group);
+  for (std::size_t list = 0; list < at(kvHeads); ++list) {
+    const float* from = given ? &perHead[list * group * width] : nullptr;
+    float* out = to.data() + list * rows;
+    std::size_t row = 0;
+    for (; row + kLanes <= rows; row += kLanes) {
+      float sums[kLanes] = {};
+      for (std::size_t head = 0; from && head < group; ++head)
+        for (std::size_t lane = 0; lane < kLanes; ++lane) sums[lane] += from[head * width + row + lane] * share;
+      for (std::size_t lane = 0; lane < kLanes; ++lane) out[row + lane] = keep * out[row + lane] + sums[lane];
+    }
+    for (; row < rows; ++row) {
+      float sum = 0;
+      for (std::size_t head = 0; from && head < group; ++head) sum += from[head * width + row] * share;
+      out[row] = keep * out[row] + sum;
+    }
+  }
 }
 
 /// The moments of the query heads of one cache layer.
@@ -174,10 +188,9 @@ class Decision {
   /// to <- keep * to + factor * the pass's group means
   void add(RowValues& to, CacheLayer layer, const std::vector<float>& perHead, float keep, float factor) const {
     const std::shared_ptr<const ResidencyView>& map = m_in.state.group(layer).map;
-    std::vector<float> before = alignedWith(*map, to, m_heads.kv, 0);
-    const std::vector<float> now = groupMeans(perHead, map->size(), m_heads.query, m_heads.kv, factor);
-    for (std::size_t i = 0; i < before.size(); ++i) before[i] = keep * before[i] + now[i];
-    to = {map, std::move(before)};
+    std::vector<float> values = alignedWith(*map, to, m_heads.kv, 0);
+    addGroupMeans(values, keep, perHead, m_heads.query, m_heads.kv, factor);
+    to = {map, std::move(values)};
   }
 
   /// Indices of the rows that leave a layer, ascending.
@@ -481,8 +494,9 @@ std::shared_ptr<const PolicyState> withObservation(const PolicyState& state, con
     if (needs & kMoments) next->layers[at(layer)].queries = momentsOf(seen, layer, heads);
     if (!(needs & kObserved)) continue;
     const std::shared_ptr<const ResidencyView>& map = seen.attention->maps[at(layer)];
-    next->layers[at(layer)].observed = {
-        map, groupMeans(seen.attention->receivedPerHead[at(layer)], map->size(), heads.query, heads.kv, share)};
+    std::vector<float> values(at(heads.kv) * map->size());
+    addGroupMeans(values, 0, seen.attention->receivedPerHead[at(layer)], heads.query, heads.kv, share);
+    next->layers[at(layer)].observed = {map, std::move(values)};
   }
   return next;
 }
