@@ -99,7 +99,7 @@ HostPages::~HostPages() { munmap(m_start, m_whole); }
 
 std::unique_ptr<HostPages> HostPages::copy(const std::shared_ptr<PageFile>& file) {
   if (!file->ours()) return nullptr;
-  const std::optional<std::vector<bool>> own = written();
+  const std::optional<std::vector<std::uint8_t>> own = written();
   if (!own || !hand(*own, file)) return nullptr;
   std::unique_ptr<HostPages> out = reserve(m_room, false);  // a page that it writes should cost a small page
   if (!out || (m_group && !out->map(m_group, m_mapped))) return nullptr;
@@ -130,8 +130,8 @@ bool HostPages::leaveGroup(size_t from) {
 
 /// Gives the pages that only this memory has to its group: to the old one where nobody else is in it, else to a new
 /// one. Pages of zeros go back to the system, for a large page is seldom written whole. False: nothing has changed.
-bool HostPages::hand(const std::vector<bool>& written, const std::shared_ptr<PageFile>& file) {
-  if (std::find(written.begin(), written.end(), true) == written.end()) return true;
+bool HostPages::hand(const std::vector<std::uint8_t>& written, const std::shared_ptr<PageFile>& file) {
+  if (std::ranges::find(written, 1) == written.end()) return true;
   const bool alone = m_group && m_group.use_count() == 1;
   std::shared_ptr<Group> group = m_group;
   if (alone) {
@@ -141,7 +141,7 @@ bool HostPages::hand(const std::vector<bool>& written, const std::shared_ptr<Pag
     if (begin < 0) return false;
     group = std::make_shared<Group>(file, begin, m_room);
   }
-  const std::vector<bool> inGroup = filed();
+  const std::vector<std::uint8_t> inGroup = filed();
   const size_t page = pageSize();
   const auto goes = [&](size_t i) {
     if (alone && !written[i]) return false;
@@ -173,7 +173,7 @@ bool HostPages::map(std::shared_ptr<Group> group, size_t bytes) {
 }
 
 /// For each page, whether only this memory has it. None where the system does not tell.
-std::optional<std::vector<bool>> HostPages::written() const {
+std::optional<std::vector<std::uint8_t>> HostPages::written() const {
   constexpr uint64_t kThere = uint64_t{3} << 62, kOfFile = uint64_t{1} << 61;  // present or swapped out; not private
   std::vector<uint64_t> entries(m_bytes / pageSize());
   const int table = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
@@ -183,22 +183,22 @@ std::optional<std::vector<bool>> HostPages::written() const {
   const bool read = pread(table, entries.data(), bytes, first) == static_cast<ssize_t>(bytes);
   close(table);
   if (!read) return std::nullopt;
-  std::vector<bool> out;
-  for (const uint64_t entry : entries) out.push_back((entry & kThere) && !(entry & kOfFile));
+  std::vector<std::uint8_t> out(entries.size());
+  std::ranges::transform(entries, out.begin(), [](uint64_t entry) { return (entry & kThere) && !(entry & kOfFile); });
   return out;
 }
 
 /// For each page, whether the group holds it.
-std::vector<bool> HostPages::filed() const {
-  std::vector<bool> out(m_bytes / pageSize());
-  if (m_group) m_group->eachPage(static_cast<int64_t>(m_mapped), [&](size_t page) { out[page] = true; });
+std::vector<std::uint8_t> HostPages::filed() const {
+  std::vector<std::uint8_t> out(m_bytes / pageSize());
+  if (m_group) m_group->eachPage(static_cast<int64_t>(m_mapped), [&](size_t page) { out[page] = 1; });
   return out;
 }
 
 std::optional<PageUse> HostPages::use() const {
-  const std::optional<std::vector<bool>> own = written();
+  const std::optional<std::vector<std::uint8_t>> own = written();
   if (!own) return std::nullopt;
-  const std::vector<bool> inGroup = filed();
+  const std::vector<std::uint8_t> inGroup = filed();
   const auto page = static_cast<int64_t>(pageSize());
   PageUse out;
   int64_t filedBytes = 0;

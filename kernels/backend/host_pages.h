@@ -65,9 +65,9 @@ class HostPages {
 
   HostPages(void* start, size_t whole, std::byte* data, size_t room)
       : m_start(start), m_whole(whole), m_data(data), m_room(room), m_bytes(room) {}
-  std::optional<std::vector<bool>> written() const;
-  std::vector<bool> filed() const;
-  bool hand(const std::vector<bool>& written, const std::shared_ptr<PageFile>& file);
+  std::optional<std::vector<std::uint8_t>> written() const;
+  std::vector<std::uint8_t> filed() const;
+  bool hand(const std::vector<std::uint8_t>& written, const std::shared_ptr<PageFile>& file);
   bool map(std::shared_ptr<Group> group, size_t bytes);
   bool leaveGroup(size_t from);
 
