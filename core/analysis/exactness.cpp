@@ -76,26 +76,24 @@ bool whollyLoaded(const CacheState& state, LedgerId id) {
   return state.pastOf(CacheLayer(static_cast<std::int32_t>(state.groupOf.size()) - 1), id).loaded;
 }
 
-ExactnessMap exactness(CacheState& state, bool cachePhases, std::uint64_t turn) {
-  extendSums(state);
-  std::vector<Verdicts> groups(state.groups.size());
-  std::vector<RowTarget> exact = allRows(state);  // so far
-  ExactnessMap out;
-  // A row's K and V at layer 0 come from its embedding alone.
-  std::vector<Exactness> row(exact.size(), Exactness::Exact);
-  std::vector<std::int32_t> from(exact.size(), -1);
-  for (const CacheLayer layer : state.layers()) {
-    if (state.cacheLayers().partOf(layer) == 0) {  // all heads of a layer of the model share the input
-      out.layers.insert(out.layers.end(), at(state.perLayer), withLoaded(state, layer, state.context.span(), row));
-      out.inherited.insert(out.inherited.end(), at(state.perLayer), from);
-    }
-    const std::vector<Exactness>& input = out.layers[at(layer)];
-    Verdicts& now = groups[at(state.groupOf[at(layer)])];
-    if (!now.made) now.make(state, state.group(layer), exact, cachePhases, turn);
+namespace {
+
+/// The rows that are exact so far, on their way through the layers.
+struct Labels {
+  explicit Labels(const CacheState& state)
+      : exact(allRows(state)), row(exact.size(), Exactness::Exact), from(exact.size(), -1) {}
+
+  std::vector<RowTarget> exact;
+  std::vector<Exactness> row;      // [length] a row's K and V at layer 0 come from its embedding alone
+  std::vector<std::int32_t> from;  // [length]
+  int changes = 0;                 // of `row`
+
+  /// Passes cache layers with these verdicts, behind the labels `input`.
+  void pass(const CacheState& state, const Verdicts& now, const std::vector<Exactness>& input) {
     std::vector<std::int32_t> inexact;  // indices of this layer's inexact rows, ascending
     for (std::size_t i = 0; i < now.positionOf.size(); ++i)
       if (input[at(now.positionOf[i])] != Exactness::Exact) inexact.push_back(static_cast<std::int32_t>(i));
-    std::erase_if(exact, [&](const RowTarget& one) {
+    const std::size_t left = std::erase_if(exact, [&](const RowTarget& one) {
       const std::size_t i = at(one.position);
       row[i] = now.own[i];
       if (row[i] != Exactness::Exact) return true;
@@ -106,7 +104,51 @@ ExactnessMap exactness(CacheState& state, bool cachePhases, std::uint64_t turn) 
       from[i] = now.positionOf[at(*seen)];
       return true;
     });
+    changes += left > 0 ? 1 : 0;
   }
+};
+
+/// Calls sees(layer, labels in front of it, labels) for each layer of the model; all its heads share the input.
+template <class Sees>
+void throughLayers(CacheState& state, bool cachePhases, std::uint64_t turn, Sees sees) {
+  extendSums(state);
+  std::vector<Verdicts> groups(state.groups.size());
+  std::vector<int> passed(groups.size(), -1);  // Labels::changes in front of the last layer of a group
+  Labels labels(state);
+  std::vector<Exactness> input;
+  int before = -1;
+  for (const CacheLayer layer : state.layers()) {
+    if (state.cacheLayers().partOf(layer) == 0) {
+      if (!state.pasts.empty()) input = withLoaded(state, layer, state.context.span(), labels.row);
+      else if (before != labels.changes) input = labels.row;
+      before = labels.changes;
+      sees(layer, input, labels);
+    }
+    const auto g = at(state.groupOf[at(layer)]);
+    if (state.pasts.empty() && passed[g] == before) continue;  // the same rows in front of the same map
+    passed[g] = before;
+    if (!groups[g].made) groups[g].make(state, state.group(layer), labels.exact, cachePhases, turn);
+    labels.pass(state, groups[g], input);
+  }
+}
+
+}  // namespace
+
+ExactnessMap exactness(CacheState& state, bool cachePhases, std::uint64_t turn) {
+  ExactnessMap out;
+  throughLayers(state, cachePhases, turn, [&](CacheLayer, const std::vector<Exactness>& input, const Labels& labels) {
+    out.layers.insert(out.layers.end(), at(state.perLayer), input);
+    out.inherited.insert(out.inherited.end(), at(state.perLayer), labels.from);
+  });
+  return out;
+}
+
+std::vector<Exactness> lastExactness(CacheState& state, bool cachePhases, std::uint64_t turn) {
+  std::vector<Exactness> out(state.context.size(), Exactness::Exact);
+  const CacheLayers all = state.cacheLayers();
+  throughLayers(state, cachePhases, turn, [&](CacheLayer layer, const std::vector<Exactness>& input, const Labels&) {
+    if (all.layerOf(layer) == all.last()) out = input;
+  });
   return out;
 }
 

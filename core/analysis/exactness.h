@@ -18,6 +18,8 @@ struct ExactnessMap {
 
 /// Extends the state's prefix sums. cachePhases: position mode cache. turn: turnWord() of today's length.
 ExactnessMap exactness(CacheState& state, bool cachePhases, std::uint64_t turn);
+/// The labels of the last layer alone, [length], in a part of the time.
+std::vector<Exactness> lastExactness(CacheState& state, bool cachePhases, std::uint64_t turn);
 
 /// Label of a row, by the fingerprint of its inputs and the fingerprint of the inputs that a pass would use now.
 Exactness verdict(const Provenance& then, const Provenance& now);

@@ -71,6 +71,11 @@ class CacheKind {
   virtual std::string notice() const { return {}; }
   /// Adds the data that only this kind has to a snapshot.
   virtual void describe(const CacheState&, Snapshot&) const {}
+  /// The labels of the last layer alone, [length]; empty where exactness() has no layers.
+  virtual std::vector<Exactness> lastExactness(const SessionParts& parts, const CacheState& state) const {
+    ExactnessMap map = exactness(parts, state);
+    return map.layers.empty() ? std::vector<Exactness>() : std::move(map.layers.back());
+  }
 
   // Three forms of look().
   /// A copy of the state with logits and attention of its last row over the present rows, as rules.wanted requests.

@@ -117,8 +117,11 @@ const std::vector<TokenChance>& Publisher::likeliest(const CacheState& state) {
 
 std::shared_ptr<const std::vector<Exactness>> shownExactness(const Session& session) {
   if (!session.state().doubtful() || !session.manifest().probes) return nullptr;
-  const ExactnessMap& map = exactnessMap(session);
-  return map.layers.empty() ? nullptr : std::make_shared<const std::vector<Exactness>>(map.layers.back());
+  const std::optional<ExactnessMap>& known = session.measured().exactness;
+  std::vector<Exactness> labels = !known ? session.kind().lastExactness(session.parts(), session.state())
+      : known->layers.empty()            ? std::vector<Exactness>()
+                                         : known->layers.back();
+  return labels.empty() ? nullptr : std::make_shared<const std::vector<Exactness>>(std::move(labels));
 }
 
 void Publisher::publish(Session& session) {

@@ -234,6 +234,11 @@ ExactnessMap PlainKind::exactness(const SessionParts& parts, const CacheState& s
   return kvlab::exactness(summed, cachePhases(parts), turnWord(parts.model->config(), state.reach()));
 }
 
+std::vector<Exactness> PlainKind::lastExactness(const SessionParts& parts, const CacheState& state) const {
+  CacheState summed = state;
+  return kvlab::lastExactness(summed, cachePhases(parts), turnWord(parts.model->config(), state.reach()));
+}
+
 KindInfo plainKind() {
   return {.serves = [](const Manifest& manifest) { return !manifest.wlod; },
           .make = []() -> std::unique_ptr<CacheKind> { return std::make_unique<PlainKind>(); }};

@@ -21,6 +21,7 @@ class PlainKind : public CacheKind {
   Result<RowPair> rebuiltRow(const CacheState& state, CacheLayer layer, LedgerId id, CallContext& call) override;
   Result<Drift> drift(const CacheState& state, CallContext& call) override;
   ExactnessMap exactness(const SessionParts& parts, const CacheState& state) const override;
+  std::vector<Exactness> lastExactness(const SessionParts& parts, const CacheState& state) const override;
 };
 
 /// Serves manifests without settings of another kind.
