@@ -1664,6 +1664,8 @@ declare const lab: Lab;
 declare const view: View;
   /** The arguments that follow -- on the command line. */
 declare const args: string[];
+/** As in browsers: milliseconds since the script began, to the microsecond. Times differ from run to run. */
+declare const performance: { now(): number };
 declare function log(...values: unknown[]): void;
 declare function expect(condition: unknown, message?: string): void;
 /** Numbers, arrays and objects, element by element. */

@@ -314,6 +314,9 @@
     interactive() { return view("interactive", {}); },
   };
 
+  /** As in browsers: milliseconds since the script's engine began, to the microsecond. */
+  global.performance = { now: () => host.now() };
+
   global.log = (...values) => host.log(values.map(print).join(" "));
 
   function print(value) {
@@ -403,7 +406,7 @@
     runPart: (part, index) => attempt(part === "test" ? [tests[index].fn] : around[part]),
     // The names of the language, for the test of script_api.d.ts and for completion.
     namesText: () => JSON.stringify({
-      globals: ["lab", "view", "expect", "expectNear", "expectError", "expectImage", "expectDump", "test", "before", "after", "log", "args"],
+      globals: ["lab", "view", "expect", "expectNear", "expectError", "expectImage", "expectDump", "test", "before", "after", "log", "args", "performance"],
       lab: Object.keys(global.lab),
       view: Object.keys(global.view),
       lanes: Object.getOwnPropertyNames(Lanes.prototype).filter((name) => name !== "constructor"),

@@ -2,6 +2,7 @@
 // The functions of ScriptCalls for prelude.js on the script's thread: each call runs on the GUI thread, and the script
 // waits for it. Lives on the script's thread; owned by ScriptHost.
 #pragma once
+#include <QElapsedTimer>
 #include <QJSEngine>
 #include <functional>
 
@@ -15,7 +16,9 @@ class ScriptNative : public QObject {
   /// onGui: runs a function on the GUI thread and returns when it has ended.
   using OnGui = std::function<void(const std::function<void()>& work)>;
   ScriptNative(QJSEngine& engine, ScriptCalls& calls, OnGui onGui)
-      : m_engine(engine), m_calls(calls), m_onGui(std::move(onGui)) {}
+      : m_engine(engine), m_calls(calls), m_onGui(std::move(onGui)) {
+    m_clock.start();
+  }
 
   Q_INVOKABLE QString verbs() const { return m_calls.verbs(); }  // these read settings, which do not change
   Q_INVOKABLE QString tables() const { return m_calls.tables(); }
@@ -34,6 +37,8 @@ class ScriptNative : public QObject {
   Q_INVOKABLE QString writeText(const QString& path, const QString& text) {
     return onGui(&ScriptCalls::writeText, path, text);
   }
+  /// Milliseconds since this object was made.
+  Q_INVOKABLE double now() const { return static_cast<double>(m_clock.nsecsElapsed()) / 1e6; }
   Q_INVOKABLE void log(const QString& text) {
     m_onGui([&] { m_calls.log(text); });
   }
@@ -52,6 +57,7 @@ class ScriptNative : public QObject {
   QJSEngine& m_engine;
   ScriptCalls& m_calls;
   OnGui m_onGui;
+  QElapsedTimer m_clock;
 };
 
 }  // namespace kvlab

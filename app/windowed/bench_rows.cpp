@@ -28,6 +28,7 @@ json benchRow(std::string_view bench, const std::string& what, std::string_view 
           {"metric", metric},
           {"unit", unit},
           {"median", samples.at(samples.size() / 2)},
+          {"p95", samples[(samples.size() - 1) * 95 / 100]},
           {"min", samples.front()},
           {"max", samples.back()},
           {"runs", samples.size()}};
@@ -35,10 +36,11 @@ json benchRow(std::string_view bench, const std::string& what, std::string_view 
 
 void printBenchRows(const json& rows) {
   for (const json& row : rows)
-    std::printf("%-10s %-44s %-20s %12s %-8s %s..%s (%lld)\n", row.value("bench", "").c_str(),
+    std::printf("%-10s %-44s %-20s %12s %-8s %s..%s..%s (%lld)\n", row.value("bench", "").c_str(),
                 row.value("case", "").c_str(), row.value("metric", "").c_str(),
                 number(row.value("median", 0.0)).c_str(), row.value("unit", "").c_str(),
-                number(row.value("min", 0.0)).c_str(), number(row.value("max", 0.0)).c_str(), row.value("runs", 0LL));
+                number(row.value("min", 0.0)).c_str(), number(row.value("p95", 0.0)).c_str(),
+                number(row.value("max", 0.0)).c_str(), row.value("runs", 0LL));
   std::fflush(stdout);
 }
 

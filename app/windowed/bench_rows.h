@@ -9,7 +9,7 @@
 
 namespace kvlab {
 
-/// {bench, case, metric, unit, median, min, max, runs} of samples, of which there must be one.
+/// {bench, case, metric, unit, median, p95, min, max, runs} of samples, of which there must be one.
 nlohmann::json benchRow(std::string_view bench, const std::string& what, std::string_view metric, std::string_view unit,
                         std::vector<double> samples);
 /// Prints rows to standard output.

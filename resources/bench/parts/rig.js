@@ -8,7 +8,7 @@ this.bench = {
   /** Of --model; empty unless given. */
   model,
   rows,
-  /** A figure: the table shows the median of its samples, the least and the largest. */
+  /** A figure: the table shows the median of its samples, the least, the 95th of 100 and the largest. */
   row(what, metric, unit, samples) {
     const all = [].concat(samples);
     expect(all.length > 0 && all.every(Number.isFinite), `${what}: ${metric} was not measured`);
