@@ -507,8 +507,14 @@ interface RowCause {
                   exactness: string };
 }
 
-/** with and without are ln p of the likeliest tokens, kl is KL(with || without) in nats. */
-interface KnockOut { kl: number; tokens: { id: number; text: string; with: number; without: number }[] }
+/** with and without are ln p: of the likeliest tokens with the rows, and behind them of those that are among the likeliest without
+ * them alone. kl is KL(with || without) in nats. each has the rows hidden one by one, if that was asked for: the token is the
+ * likeliest one then. */
+interface KnockOut {
+  kl: number;
+  tokens: { id: number; text: string; with: number; without: number }[];
+  each: { ledger: number; kl: number; id: number; text: string }[];
+}
 
 /** Bytes of the session's rows, and of the memory behind them. */
 interface MemoryBytes {

@@ -90,6 +90,16 @@ Status why(CommandHost& host, const Json& args) {
   return ok();
 }
 
+/// Without rows the chosen ones are hidden. Each is hidden alone, too, for the colour Knock-out.
+Status knockOut(CommandHost& host, const Json& args) {
+  LiveContext& context = host.context();
+  Json rows = args.contains("ledger") ? member(args, "ledger") : Json::array();
+  if (!args.contains("ledger"))
+    for (const Position row : context.chosenRows())
+      rows.push_back(context.snapshot()->context[at(row.value())].value());
+  return runVerb(host, "knockOut", {{"ledger", std::move(rows)}, {"each", true}});
+}
+
 /// Selects the rows for which a condition holds.
 Status selectWhere(CommandHost& host, const Json& args) {
   LiveContext& context = host.context();
@@ -279,11 +289,15 @@ const Rule needsFinding = rule(
 const Rule needsRows = rule(
     needsSession, [](const Snapshot& shown) { return shown.length() > 0; },
     "the context is empty; prompt some text first");
+/// Rows outside a wLOD tree.
+const Rule needsOwnRows = rule(
+    needsRows, [](const Snapshot& shown) { return !shown.wlod; }, "the rows of a wLOD session belong to its tree");
+const Rule needsChosen = rule(
+    {}, [](const CommandHost& host) { return !host.context().chosenRows().empty(); },
+    "no row of the context is chosen; click one");
 /// Rows that all KV heads of a layer share, outside a wLOD tree.
 const Rule needsSharedRows = rule(
-    rule(
-        needsRows, [](const Snapshot& shown) { return !shown.wlod; }, "the rows of a wLOD session belong to its tree"),
-    [](const Snapshot& shown) { return !shown.info->cacheLayers.byHead(); },
+    needsOwnRows, [](const Snapshot& shown) { return !shown.info->cacheLayers.byHead(); },
     "each KV head has rows of its own; this needs residency layer");
 const Rule needsBreakpoint = rule(
     {},
@@ -381,6 +395,13 @@ void addRunCommands(std::vector<Command>& list) {
       {.args = {{"ledger", "number", "ledger row; the focused one when missing"},
                 {"layer", "number", "layer of the model; the last one in which the row differs when missing"}},
        .bare = needsRow});
+  add(list,
+      {"knock_out", "Knock Out Rows", "Run",
+       "Tell what the next token would be if the chosen rows were hidden, together and one by one."},
+      knockOut, allOf(needsIdle, needsOwnRows),
+      {.args = {{"ledger", "array", "ledger rows; the chosen ones when missing, none forgets the last answer"}},
+       .view = shownIn("model"),
+       .bare = needsChosen});
   add(list,
       {"drift_began", "When Did It Drift?", "Run",
        "Show the first tick whose next token differs from that of a rebuild; a rebuild for every tick."},

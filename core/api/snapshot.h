@@ -98,6 +98,7 @@ struct ByteCount {
   std::int64_t moved = 0;      // by the last commit
 };
 
+struct KnockOut;   // core/api/knock_out.h
 struct LanesView;  // core/api/lanes_view.h
 struct WlodView;   // core/api/wlod_view.h
 
@@ -126,6 +127,7 @@ struct Snapshot {
   ByteCount bytes;
   std::shared_ptr<const PolicyAudit> policies;                     // null while every policy is full
   std::optional<double> kl;                                        // KL of the last drift pass
+  std::shared_ptr<const KnockOut> knockOut;                        // rows that were hidden last; null = none
   std::shared_ptr<const std::vector<BreakpointView>> breakpoints;  // null = none
   std::shared_ptr<const std::vector<WatchView>> watches;           // with their values in this state; null = none
   std::shared_ptr<const std::vector<NoteView>> notes;              // in the order of their numbers; null = none

@@ -25,7 +25,8 @@ constexpr std::array<Names, kQuantities> kQuantityNames = {{{"brightness", "Brig
                                                             {"score", "Policy score"},
                                                             {"surprise", "Surprise of the model"},
                                                             {"difference_k", "Difference of K"},
-                                                            {"difference_v", "Difference of V"}}};
+                                                            {"difference_v", "Difference of V"},
+                                                            {"knock_out", "Knock-out"}}};
 }  // namespace
 
 std::string_view name(Quantity quantity) { return kQuantityNames[static_cast<std::size_t>(quantity)].name; }

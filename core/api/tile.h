@@ -30,8 +30,9 @@ enum class Quantity : std::uint8_t {
   Surprise,     // -ln p of the token when it was scored, nats; the same in all layers
   DifferenceK,  // relative L2 against the state that was compared last; 1 = that state lacks the row
   DifferenceV,
+  KnockOut,  // KL of the next token without the row alone, nats; the same in all layers; needs knockOut with each
 };
-inline constexpr int kQuantities = 18;
+inline constexpr int kQuantities = 19;
 std::string_view name(Quantity quantity);   // "brightness"
 std::string_view title(Quantity quantity);  // "Brightness"
 std::optional<Quantity> quantityFromName(std::string_view name);

@@ -3,8 +3,8 @@
 // fork drops the rows and makes the pass again; the session stays as it is. Engine thread.
 #pragma once
 #include <span>
-#include <vector>
 
+#include "core/api/knock_out.h"
 #include "core/session/session.h"
 
 namespace kvlab {
@@ -14,17 +14,18 @@ enum class KnockOutBy : std::uint8_t {
   Rebuild    // the tokens leave the context, and all rows are computed again: the text never had them
 };
 
-struct KnockOut {
-  struct Token {
-    TokenId id;
-    double with = 0, without = 0;  // ln p
-  };
-  double kl = 0;                   // KL(with || without) of the next token, nats
-  std::vector<Token> tokens = {};  // the likeliest with the rows, best first
+struct KnockOutAsked {
+  std::vector<LedgerId> rows;
+  KnockOutBy by = KnockOutBy::Eviction;
+  int tokens = 10;    // so many of the likeliest
+  bool each = false;  // also hides each row alone: one fork for each
 };
 
-/// Errors: out_of_range (a row is not in the context), empty (the context is empty, or would be), and those of
-/// Session::fork(), of the edit and of a rebuild.
-Result<KnockOut> knockOut(Session& session, std::span<const LedgerId> rows, KnockOutBy by, int tokens);
+/// Errors: out_of_range (a row is not in the context), empty (the context is empty, or would be), cancelled, and those
+/// of Session::fork(), of the edit and of a rebuild.
+Result<KnockOut> knockOut(Session& session, const KnockOutAsked& asked);
+
+/// The same; readers of the session see the answer until its state changes (Snapshot::knockOut).
+Result<KnockOut> measureKnockOut(Session& session, const KnockOutAsked& asked);
 
 }  // namespace kvlab

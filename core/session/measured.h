@@ -14,6 +14,7 @@
 namespace kvlab {
 
 struct ExplainedFile;
+struct KnockOut;
 struct StateDifference;
 
 struct Measured {
@@ -22,6 +23,7 @@ struct Measured {
   std::shared_ptr<const NewestAttention> attention;  // every layer's; null = never requested
   std::optional<ExactnessMap> exactness;
   std::shared_ptr<const StateDifference> difference;  // from the state that was compared last
+  std::shared_ptr<const KnockOut> knockOut;           // the rows that were hidden last
 };
 
 /// State of the session, and the known results of each invariant.

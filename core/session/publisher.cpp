@@ -154,6 +154,7 @@ void Publisher::publish(Session& session) {
   session.kind().describe(state, *snapshot);
   if (state.policy) snapshot->policies = {state.policy, &state.policy->audit};
   if (session.measured().drift) snapshot->kl = session.measured().drift->kl;
+  snapshot->knockOut = session.measured().knockOut;
   snapshot->breakpoints = session.breakpoints().views();
   snapshot->watches = session.watches().views();
   snapshot->notes = session.notes().views(session.timeline());

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <deque>
 #include <limits>
+#include <unordered_map>
 
+#include "core/api/knock_out.h"
 #include "core/model/decoder/backend_status.h"
 #include "core/session/difference.h"
 #include "core/session/requests.h"
@@ -117,6 +119,15 @@ Status lookForAttention(Session& session, const Tile& tile) {
   return ok();
 }
 
+/// The effect of each row that was hidden alone, by ledger id.
+std::unordered_map<LedgerId::rep, float> knockedOut(const Measured& measured) {
+  std::unordered_map<LedgerId::rep, float> out;
+  if (measured.knockOut)
+    for (const KnockOut::Row& one : measured.knockOut->each)
+      out.emplace(one.ledger.value(), static_cast<float>(one.kl));
+  return out;
+}
+
 /// Writes one layer's values for context positions [begin, begin + out.size()). Positions without a value stay as they
 /// are.
 void fillTile(Session& session, Quantity quantity, CacheLayer layer, std::int32_t begin, std::span<float> out) {
@@ -135,6 +146,7 @@ void fillTile(Session& session, Quantity quantity, CacheLayer layer, std::int32_
   if (quantity == Quantity::Score) perIndex = scoresOf(state, layer);
   if ((quantity == Quantity::DifferenceK || quantity == Quantity::DifferenceV) && measured.difference)
     perIndex = apartByIndex(measured.difference->layers[at(layer)], map, quantity == Quantity::DifferenceK);
+  const auto hidden = quantity == Quantity::KnockOut ? knockedOut(measured) : decltype(knockedOut(measured))();
   const ExactnessMap* exact = quantity == Quantity::Staleness ? &exactnessMap(session) : nullptr;
   forResident(state, map, begin, begin + static_cast<std::int32_t>(out.size()), [&](std::int32_t p, std::size_t i) {
     const LedgerId id = state.context[at(p)];
@@ -155,6 +167,9 @@ void fillTile(Session& session, Quantity quantity, CacheLayer layer, std::int32_
         break;
       case Quantity::QuantV:
         value = measured.quantisation ? (*measured.quantisation)[at(layer)].v.relative[at(p)] : kNone;
+        break;
+      case Quantity::KnockOut:
+        if (const auto found = hidden.find(id.value()); found != hidden.end()) value = found->second;
         break;
       case Quantity::QuantLogit:
         value = measured.quantisation ? (*measured.quantisation)[at(layer)].logit[at(p)] : kNone;

@@ -184,18 +184,24 @@ Result<json> whyVerb(Session& session, VerbArgs& in) {
 }
 
 Result<json> knockOutVerb(Session& session, VerbArgs& in) {
-  const std::vector<LedgerId> rows = in.ids<LedgerId>("ledger");
-  const KnockOutBy by = in.flag("rebuild") ? KnockOutBy::Rebuild : KnockOutBy::Eviction;
   const std::int64_t k = in.within("k", 1, session.model().config().vocab, in.integer("k"));
   if (in.error()) return *in.error();
-  const KnockOut found = KV_TRY(knockOut(session, rows, by, static_cast<int>(k)));
-  json tokens = json::array();
+  const Tokenizer& tokenizer = session.model().tokenizer();
+  const KnockOutAsked asked{in.ids<LedgerId>("ledger"), in.flag("rebuild") ? KnockOutBy::Rebuild : KnockOutBy::Eviction,
+                            static_cast<int>(k), in.flag("each")};
+  const KnockOut found = KV_TRY(measureKnockOut(session, asked));
+  json tokens = json::array(), each = json::array();
   for (const KnockOut::Token& one : found.tokens)
     tokens.push_back({{"id", one.id.value()},
-                      {"text", session.model().tokenizer().tokenText(one.id)},
+                      {"text", tokenizer.tokenText(one.id)},
                       {"with", finite(one.with)},
                       {"without", finite(one.without)}});
-  return json{{"kl", finite(found.kl)}, {"tokens", std::move(tokens)}};
+  for (const KnockOut::Row& one : found.each)
+    each.push_back({{"ledger", one.ledger.value()},
+                    {"kl", finite(one.kl)},
+                    {"id", one.likeliest.value()},
+                    {"text", tokenizer.tokenText(one.likeliest)}});
+  return json{{"kl", finite(found.kl)}, {"tokens", std::move(tokens)}, {"each", std::move(each)}};
 }
 
 }  // namespace
@@ -240,11 +246,13 @@ std::span<const Verb> queryVerbs() {
        whyVerb},
       {verb::measures("knockOut",
                       {arg::of("ledger", ArgType::LedgerIds), arg::flag("rebuild", false),
-                       arg::integer("k", 1, kMostId).orElse(10)},
-                      "Tells what the next token would be without some rows, in a fork: log probabilities of the "
-                      "likeliest tokens and the KL divergence. The rows leave all layers, and later rows keep what "
-                      "they took from them; with rebuild the tokens leave the text, and all rows are computed again. "
-                      "Attention tells where a query looked, this verb what came of it.",
+                       arg::integer("k", 1, kMostId).orElse(10), arg::flag("each", false)},
+                      "Tells what the next token would be without some rows, in a fork: log probabilities of the k "
+                      "likeliest tokens, with the rows and without, and the KL divergence. The rows leave all layers, "
+                      "and later rows keep what they took from them; with rebuild the tokens leave the text, and all "
+                      "rows are computed again. With each also for every row alone: its KL divergence, and the token "
+                      "that would be the likeliest (drop-one). Attention tells where a query looked, this verb what "
+                      "came of it. The view Model shows the answer, and the colour Knock-out shows each.",
                       "KnockOut"),
        knockOutVerb},
   };

@@ -154,7 +154,7 @@ inline std::vector<Good> goodCalls(const std::string& folder) {
       {"goto", {{"tick", 1}, {"branch", "main"}}, {{"tick", {9999, kFar}}, {"branch", words}}},
       {"runBack", {{"condition", "length == 4"}}, {{"condition", {"", "1", "rows(layer==99)", "stage(plan)"}}}},
       {"why", {{"ledger", 1}, {"layer", 0}}, {{"ledger", {9999, kFar}}, {"layer", {99, kFar}}, {"kvHead", {99}}}},
-      {"knockOut", {{"ledger", {1}}, {"rebuild", true}, {"k", 3}}, {{"ledger", {{9999}, {kFar}}}, {"k", {kFar}}}},
+      {"knockOut", {{"ledger", {1}}, {"rebuild", true}, {"k", 3}, {"each", true}}, {{"ledger", {{9999}, {kFar}}}, {"k", {kFar}}}},
       {"difference",
        {{"tick", 1}, {"branch", "main"}},
        {{"tick", {9999, kFar}}, {"branch", {"nonsense", std::string("k\0", 2)}}}},

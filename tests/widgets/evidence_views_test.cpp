@@ -301,6 +301,38 @@ class EvidenceViewsTest : public QObject {
     QVERIFY(view->dump().startsWith("model: 6 tokens cover"));
   }
 
+  /// What would be the next token without some rows, and what it owes to each.
+  void rowsThatWereKnockedOut() {
+    auto known = std::make_shared<Snapshot>(*FakeContext().snapshot());
+    const LedgerId one = known->context[3], two = known->context[5];
+    const TokenId first = known->topk[0].id, second = known->topk[1].id;
+    known->serial += 1;
+    known->knockOut = std::make_shared<const KnockOut>(
+        KnockOut{{one, two},
+                 0.25,
+                 {{first, std::log(0.5), std::log(0.125)}, {second, std::log(0.25), std::log(0.75)}},
+                 {{one, 0.001, first}, {two, 0.2, second}}});
+    FakeContext context;
+    const auto view = open<ModelView>(context);
+    QVERIFY(!view->dump().contains("without"));
+    context.push(known);
+    const QString dump = view->dump();
+    QVERIFY2(dump.startsWith("model: 2 tokens cover 75") && dump.contains("without 2 rows: KL 0.25"), qPrintable(dump));
+    QVERIFY2(dump.contains("▼ 37.50") && dump.contains("▲ 50.00"), qPrintable(dump));
+    auto* rows = view->findChild<SortedTable*>();
+    QVERIFY(rows->isVisibleTo(view.get()));
+    QTest::mouseClick(rows->viewport(), Qt::LeftButton, {}, rows->visualRect(rows->model()->index(0, 1)).center());
+    QCOMPARE(context.focus().ledger, two);  // the most important one stands first
+    for (QAction* action : view->viewActions())
+      if (action->text() == "Compare with the tick before") action->trigger();
+    QCOMPARE(context.commands.back().args, json({{"ledger", json::array()}}));
+    auto later = std::make_shared<Snapshot>(*known);
+    later->serial += 1;
+    later->knockOut = nullptr;
+    context.push(later);
+    QVERIFY(!view->dump().contains("without") && rows->isHidden());
+  }
+
   /// Logits that are not finite give no probabilities and no KL divergence.
   void oddLogits() {
     auto odd = std::make_shared<Snapshot>(*FakeContext().snapshot());

@@ -39,6 +39,7 @@ float FakeContext::value(const Snapshot& s, Quantity quantity, std::size_t layer
       return layer == 0 || exact == Exactness::Exact
           ? 0.0f
           : static_cast<float>(0.002 * depth * depth + 0.04 * std::pow(noise, 4.0) * depth);
+    case Quantity::KnockOut: return static_cast<float>(std::pow(noise, 6.0));
     case Quantity::Score: return fixture::score(id, layer);
     case Quantity::KNorm: return static_cast<float>(9 + 2 * depth + 3 * noise + (p == 0 ? 14 : 0));
     case Quantity::VNorm: return static_cast<float>(p == 0 ? 0.6 : 3 + depth + 2 * noise);

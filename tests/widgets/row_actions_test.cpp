@@ -299,6 +299,23 @@ class RowActionsTest : public QObject {
     QVERIFY2(!why->isEnabled() && why->toolTip().contains("layer 1 has the row"), qPrintable(why->toolTip()));
   }
 
+  /// One entry hides the chosen rows; the view of the next token shows what comes of it.
+  void whatTheNextTokenOwesToRows() {
+    FakeContext context;
+    const auto map = open<MapView>(context);
+    context.choose(Position(4), Choice::Only);
+    context.choose(Position(6), Choice::Extend);
+    QMenu menu;
+    map->findChild<RowActions*>()->attend(menu);
+    QAction* without = action(*map, "Next token without 3 tokens");
+    QVERIFY(without && without->isEnabled());
+    without->trigger();
+    const SnapshotPtr s = context.snapshot();
+    QCOMPARE(context.commands.back().verb, std::string("knock_out"));
+    QCOMPARE(context.commands.back().args,
+             (json{{"ledger", {s->context[4].value(), s->context[5].value(), s->context[6].value()}}}));
+  }
+
   /// An action that does not apply is off in the menu, and its tip says why; a key says the same.
   void theMenuSaysWhatDoesNotApply() {
     FakeContext context;

@@ -150,6 +150,17 @@ void RowActions::addBack() {
          "that stayed, and which row that was"),
       {Qt::SHIFT | Qt::Key_Y}, Needs::OneRow, [this] { run("show_smartkv", json::object()); }, "show_smartkv",
       [this] { return whyNotDropped(); });
+  add(
+      "knock_out", tr("Next token without them"),
+      tr("Show in Model what the next token would be if the rows were hidden, together and one by one; the session "
+         "stays as it is. The colour Knock-out shows what each row does"),
+      {Qt::Key_K}, Needs::Row,
+      [this] {
+        json rows = json::array();
+        for (const LedgerId row : ledgers()) rows.push_back(row.value());
+        run("knock_out", {{"ledger", rows}});
+      },
+      "knock_out");
 }
 
 void RowActions::addRest() {
@@ -339,6 +350,7 @@ void RowActions::retitle() {
   const CacheLayer own = m_context.focus().layer;
   action("replace")->setText(tr("Replace %1…").arg(what));
   action("delete")->setText(tr("Delete %1").arg(what));
+  action("knock_out")->setText(tr("Next token without %1").arg(what));
   action("evict")->setText(tr("Evict in layer %1").arg(layers.layerOf(own).value()));
   action("evict_head")
       ->setText(layers.byHead()

@@ -25,7 +25,8 @@ class RowActions : public QObject {
   ~RowActions() override;
   const QList<QAction*>& actions() const { return m_actions; }
   /// The action with this id: replace, insert_before, delete, evict, evict_head, evict_all, pin, brightness, expand,
-  /// collapse, break, watch, back, why, why_dropped, values, history, note, paste, copy_text, copy_script. Null = none.
+  /// collapse, break, watch, back, why, why_dropped, knock_out, values, history, note, paste, copy_text, copy_script.
+  /// Null = none.
   QAction* action(const QString& id) const;
   /// The reason why an action cannot run now; empty if it can.
   QString obstacle(const QAction& action) const;

@@ -122,6 +122,8 @@ const QuantityLook& lookOf(Quantity quantity) {
        "Relative difference of K from the state that the view Difference compares with; 1 for rows that it lacks"},
       {Map::Inferno, Curve::Log,
        "Relative difference of V from the state that the view Difference compares with; 1 for rows that it lacks"},
+      {Map::Inferno, Curve::Log,
+       "What the next token owes to the row: KL divergence without it, in nats; needs Knock Out on the chosen rows"},
   }};
   return kLooks[static_cast<std::size_t>(quantity)];
 }

@@ -16,6 +16,7 @@ QString measuredBy(Quantity quantity) {
     case Quantity::QuantLogit: return QStringLiteral("Measure Quantisation");
     case Quantity::DifferenceK:
     case Quantity::DifferenceV: return QStringLiteral("the view Difference, Ctrl+Alt+6");
+    case Quantity::KnockOut: return QStringLiteral("K on the chosen rows");
     case Quantity::Received: return QStringLiteral("the next prompt");
     case Quantity::Surprise: return QStringLiteral("s.score(text)");
     default: return {};

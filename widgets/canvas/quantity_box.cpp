@@ -17,7 +17,7 @@ const std::vector<QuantityGroup>& quantityGroups() {
   using enum Quantity;
   static const std::vector<QuantityGroup> groups{
       {QT_TRANSLATE_NOOP("kvlab::QuantityBox", "Rows"), {Brightness, Age, Residency, PhaseLag, Surprise}},
-      {QT_TRANSLATE_NOOP("kvlab::QuantityBox", "Attention and policy"), {Attention, Received, Score}},
+      {QT_TRANSLATE_NOOP("kvlab::QuantityBox", "Attention and policy"), {Attention, Received, Score, KnockOut}},
       {QT_TRANSLATE_NOOP("kvlab::QuantityBox", "Against a rebuild"), {Staleness, DriftK, DriftV}},
       {QT_TRANSLATE_NOOP("kvlab::QuantityBox", "Against another state"), {DifferenceK, DifferenceV}},
       {QT_TRANSLATE_NOOP("kvlab::QuantityBox", "Quantisation"), {QuantK, QuantV, QuantLogit}},

@@ -306,7 +306,9 @@ const Maker kMakers[] = {
      }},
     {"knockOut", 1, true,
      [](Drawing& in) -> json {
-       return {{"ledger", {in.draw.below(24)}}, {"rebuild", in.draw.below(2) == 0}};
+       return {{"ledger", {in.draw.below(24), in.draw.below(24)}},
+               {"rebuild", in.draw.below(2) == 0},
+               {"each", in.draw.below(2) == 0}};
      }},
     {"difference", 2, true,
      [](Drawing& in) -> json {

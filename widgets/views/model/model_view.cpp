@@ -84,7 +84,10 @@ QList<std::pair<QString, QString>> deviceFacts(const nlohmann::json& bytes, cons
 }  // namespace
 
 ModelView::ModelView(InspectorContext& context, QWidget* parent)
-    : InspectorView(context, parent), m_model(new ChanceModel(this)), m_ask(context, this, "model.topk") {
+    : InspectorView(context, parent),
+      m_model(new ChanceModel(this)),
+      m_rows(new KnockedRows(this)),
+      m_ask(context, this, "model.topk") {
   makeStrip();
   m_split = new QSplitter(Qt::Vertical, this);
   m_split->setHandleWidth(1);
@@ -92,8 +95,8 @@ ModelView::ModelView(InspectorContext& context, QWidget* parent)
   m_split->installEventFilter(this);
   m_table = new DataTable(
       m_split, m_model, tr("Next tokens"),
-      tr("The most likely next tokens; the mark in a bar shows the probability one tick earlier. Return or a "
-         "double click appends the token to the context."));
+      tr("The most likely next tokens; the mark in a bar shows the probability one tick earlier, or without the rows "
+         "that were knocked out. Return or a double click appends the token to the context."));
   m_table->setItemDelegateForColumn(m_table->columnOf("probability"), new ChanceDelegate(m_table));
   m_table->stretch({"probability"});
   m_table->setMinimumHeight(3 * Theme::kRow);
@@ -105,13 +108,41 @@ ModelView::ModelView(InspectorContext& context, QWidget* parent)
                                              : tr("no token is chosen");
   });
   m_split->addWidget(m_table);
+  makeRows();
   makeFacts();
   setContent(m_split);
   setMainControl(m_table);
 }
 
+/// The rows that were hidden one by one, above the facts.
+void ModelView::makeRows() {
+  m_rowsTable = new SortedTable(m_split, m_rows, tr("Rows that were knocked out"),
+                                tr("What the next token owes to each of the rows, hidden alone; a click shows the row. "
+                                   "The colour Knock-out shows the same in the map"));
+  m_rowsTable->sortByColumn(m_rowsTable->columnOf("kl"), Qt::DescendingOrder);
+  m_rowsTable->setMinimumHeight(3 * Theme::kRow);
+  m_rowsTable->hide();
+  connect(m_rowsTable, &DataTable::chosen, this, [this](const QModelIndex& line) {
+    clickLedger(m_rows->lines()[at(m_rowsTable->modelRow(line))].row.ledger);
+  });
+  m_split->addWidget(m_rowsTable);
+  QAction* forget =
+      addViewAction(tr("Compare with the tick before"), tr("Forget the rows that were knocked out"), [this] {
+        context().runCommand(QStringLiteral("knock_out"), {{"ledger", nlohmann::json::array()}});
+      });
+  setObstacle(forget, [this] {
+    return knockOut() ? context().obstacleOf(QStringLiteral("knock_out")) : tr("no row is knocked out");
+  });
+}
+
 void ModelView::makeStrip() {
   m_summary = stripLabel({}, 1);
+  m_without = stripLabel({});
+  m_without->setObjectName("warning");
+  m_without->setFont(theme()->smallStrong);
+  m_without->setToolTip(
+      tr("Marks and changes show the next token without these rows; KL(with || without) in nats. The session still has "
+         "the rows. The menu of the view compares with the tick before again"));
   m_stale = stripLabel(QStringLiteral("⚠ ") + tr("stale logits"));
   m_stale->setObjectName("warning");
   m_stale->setFont(theme()->smallStrong);
@@ -156,11 +187,31 @@ std::vector<TokenChance> ModelView::before() const {
 void ModelView::showChances(std::vector<TokenChance> now) {
   const auto wanted = at(m_count->value());
   if (now.size() > wanted) now.resize(wanted);
-  m_model->show(std::move(now), before());
+  if (const KnockOut* found = knockOut()) m_model->showWithout(*shown(), *found);
+  else m_model->show(std::move(now), before());
   const auto rows = m_model->rowCount();
   m_summary->setText(
       rows == 0 ? QString()
                 : tr("%1 cover %2").arg(counted(rows, tr("token"), tr("tokens")), shareText(m_model->covered())));
+}
+
+/// "without “ KV” (row 12): KL 0.31"
+void ModelView::showKnockOut() {
+  const KnockOut* found = knockOut();
+  const SnapshotPtr s = shown();
+  m_without->setVisible(found);
+  m_count->setEnabled(!found);  // the measurement says how many there are
+  const bool list = found && found->each.size() > 1;
+  if (m_rowsTable->isHidden() == list) {
+    m_rowsTable->setVisible(list);
+    layOut();
+  }
+  if (!found) return;
+  const QString what = found->rows.size() == 1
+      ? tr("“%1” (row %2)").arg(tokenText(*s, found->rows[0])).arg(found->rows[0].value())
+      : counted(static_cast<qint64>(found->rows.size()), tr("row"), tr("rows"));
+  m_without->setText(tr("without %1: KL %2").arg(what, figureText(found->kl)));
+  m_rows->show(*s, *found);
 }
 
 void ModelView::take(const QModelIndex& line) {
@@ -194,9 +245,10 @@ void ModelView::onSnapshot() {
   m_stale->setVisible(any && snapshot->logitsStale);
   m_ask.forget();
   m_summary->setText(snapshot && !any ? tr("no logits yet: prompt some text") : QString());
+  showKnockOut();
   if (any) showChances(snapshot->topk);
   else m_model->show({}, {});
-  if (any && static_cast<int>(snapshot->topk.size()) < m_count->value()) askMore();
+  if (any && !knockOut() && static_cast<int>(snapshot->topk.size()) < m_count->value()) askMore();
   askDevice();
   fillFacts();
 }
@@ -278,7 +330,8 @@ void ModelView::layOut() {
   const int least = std::min(all / 4, 4 * Theme::kRow);
   const int wanted = m_form->hasHeightForWidth() ? m_form->heightForWidth(width()) : m_form->sizeHint().height();
   const int facts = std::clamp(all - tokens, least, std::max(least, wanted));
-  m_split->setSizes({all - facts, facts});
+  const int rows = m_rowsTable->isHidden() ? 0 : std::min((all - facts) / 2, m_rowsTable->tallFor(m_rows->rowCount()));
+  m_split->setSizes({all - facts - rows, rows, facts});
 }
 
 bool ModelView::eventFilter(QObject* watched, QEvent* event) {
@@ -292,7 +345,9 @@ bool ModelView::eventFilter(QObject* watched, QEvent* event) {
 QString ModelView::dump() const {
   QString text = QStringLiteral("model: %1%2\n")
                      .arg(m_summary->text(), shown() && shown()->logitsStale ? tr(" (stale logits)") : QString());
+  if (knockOut()) text += m_without->text() + QLatin1Char('\n');
   if (m_model->rowCount()) text += m_table->tsv();
+  if (!m_rowsTable->isHidden()) text += m_rowsTable->plainTsv();
   for (const auto& [name, value] : facts()) text += name + QStringLiteral(": ") + value + QLatin1Char('\n');
   return text;
 }
@@ -306,15 +361,19 @@ ChanceModel::ChanceModel(QObject* parent) : LineModel(parent) {
     return visibleText(QString::fromStdString(line.chance.text));
   }).in(Tone::Normal);
   add("probability", tr("Probability"),
-      tr("Probability over the whole vocabulary, before sampling; the mark shows the previous tick"),
+      tr("Probability over the whole vocabulary, before sampling; the mark shows the previous tick, or the "
+         "probability without the rows that were knocked out"),
       "100.00 % xxxxxxxx", [](Line line) { return percent(static_cast<double>(line.chance.p)); })
       .with(ShareRole, [](Line line) { return static_cast<double>(line.chance.p); })
-      .with(BeforeRole,
-            [](Line line) { return line.before ? QVariant(static_cast<double>(*line.before)) : QVariant(); });
-  addNumber("change", tr("Change"), tr("Change since the previous tick, in percentage points"), {"▲ 100.00", 2},
+      .with(OtherRole, [](Line line) { return line.other ? QVariant(static_cast<double>(*line.other)) : QVariant(); });
+  addNumber("change", tr("Change"),
+            tr("Change since the previous tick, or by hiding the rows that were knocked out, in percentage points"),
+            {"▲ 100.00", 2},
             [](Line line) {
               if (!line.compared) return QString();
-              return line.before ? change(static_cast<double>(line.chance.p - *line.before)) : tr("new");
+              if (!line.other) return tr("new");
+              const double since = static_cast<double>(line.chance.p - *line.other);
+              return change(line.without ? -since : since);
             })
       .in(Tone::Muted);
   addNumber("id", tr("Id"), tr("Token id"), {"100000", 1},
@@ -340,6 +399,45 @@ void ChanceModel::show(const std::vector<TokenChance>& now, const std::vector<To
   replace(std::move(lines));
 }
 
+void ChanceModel::showWithout(const Snapshot& snapshot, const KnockOut& found) {
+  std::vector<ChanceLine> lines;
+  for (const KnockOut::Token& one : found.tokens) {
+    const TokenChance chance{one.id, static_cast<float>(std::exp(one.with)),
+                             tokenText(*snapshot.info, one.id).toStdString()};
+    lines.push_back(
+        {chance, static_cast<int>(lines.size()) + 1, static_cast<float>(std::exp(one.without)), true, true});
+  }
+  replace(std::move(lines));
+}
+
+KnockedRows::KnockedRows(QObject* parent) : LineModel(parent) {
+  using Line = const KnockedRow&;
+  addNumber("position", tr("Position"), tr("Position of the row in the context"), {"100000", 2}, [](Line line) {
+    return line.position;
+  }).key([](Line line) { return line.position.toInt(); });
+  addNumber("ledger", tr("Row"), tr("Ledger id of the row"), {"100000", 1}, [](Line line) {
+    return QString::number(line.row.ledger.value());
+  }).key([](Line line) { return line.row.ledger.value(); });
+  add("token", tr("Token"), tr("Text of the row's token; · is a space"), "xxxxxxxxxxxx", [](Line line) {
+    return line.text;
+  }).in(Tone::Normal);
+  addNumber("kl", tr("KL"), tr("KL divergence of the next token without this row alone, in nats"), "0.0000e-00",
+            [](Line line) { return figureText(line.row.kl); })
+      .in(Tone::Normal)
+      .key([](Line line) { return line.row.kl; });
+  add("likeliest", tr("Then likeliest"), tr("The likeliest next token without this row alone"), {"xxxxxxxxxxxx", 3},
+      [](Line line) { return line.likeliest; });
+  withTone([](Line) { return Tone::Faint; });
+}
+
+void KnockedRows::show(const Snapshot& snapshot, const KnockOut& found) {
+  std::vector<KnockedRow> lines;
+  for (const KnockOut::Row& one : found.each)
+    lines.push_back({one, QString::number(placeIn(snapshot, one.ledger, -1)), tokenText(snapshot, one.ledger),
+                     tokenText(*snapshot.info, one.likeliest)});
+  replace(std::move(lines));
+}
+
 double ChanceModel::covered() const {
   double sum = 0;
   for (const ChanceLine& line : lines()) sum += static_cast<double>(line.chance.p);
@@ -357,9 +455,9 @@ void ChanceDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
   painter->fillRect(room, theme->grid);
   painter->fillRect(QRectF(room.left(), room.top(), std::max(1.0, share * room.width()), room.height()),
                     index.row() == 0 ? theme->accent : Theme::mix(theme->surface, theme->accent, 0.6));
-  const QVariant before = index.data(ChanceModel::BeforeRole);
-  if (before.isValid() && std::abs(before.toDouble() - share) > 5e-4)
-    painter->fillRect(QRectF(room.left() + before.toDouble() * room.width() - 1, room.top() - 2, 2, room.height() + 4),
+  const QVariant other = index.data(ChanceModel::OtherRole);
+  if (other.isValid() && std::abs(other.toDouble() - share) > 5e-4)
+    painter->fillRect(QRectF(room.left() + other.toDouble() * room.width() - 1, room.top() - 2, 2, room.height() + 4),
                       theme->warning);
   painter->setPen(theme->text);
   painter->drawText(QRectF(room.right(), option.rect.top(), figure + 7, option.rect.height()).adjusted(0, 0, -7, 0),
