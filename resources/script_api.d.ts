@@ -350,6 +350,8 @@ interface Drift {
   v: number[];
   /** KL(rebuild || live) of the next token. */
   kl: number;
+  /** With attention: true: |o - o_full| / |o_full| of the newest token, [layer][query head]. */
+  attention?: number[][];
   /** The row that differs most; index is its position in the context. null where no row differs. */
   worst: { layer: number; index: number } | null;
   /** With rows: true: relative L2, [layer][position]; null where a layer has no row. */

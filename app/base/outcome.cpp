@@ -103,6 +103,32 @@ QString ofDrift(const json& reply, const json&) {
   return text;
 }
 
+QString ofKnockOut(const json& reply, const json&) {
+  const json& each = listIn(reply, "each");
+  if (each.empty()) return tr("Model compares with the tick before");
+  const QString rows = counted(static_cast<qint64>(each.size()), tr("row"), tr("rows"));
+  QString text = tr("Without %1: %2").arg(rows, klClause(member(reply, "kl"), tr("KL of the next token %1")));
+  const auto more = [](const json& a, const json& b) { return memberOr(a, "kl", 0.0) < memberOr(b, "kl", 0.0); };
+  if (each.size() > 1)
+    text += tr("; most by row %1 alone, %2")
+                .arg(memberOr(*std::max_element(each.begin(), each.end(), more), "ledger", 0))
+                .arg(formatNumber(memberOr(*std::max_element(each.begin(), each.end(), more), "kl", 0.0)));
+  return text;
+}
+
+/// The layer and query head whose attention is farthest from that over all rows.
+QString ofAttentionError(const json& reply, const json&) {
+  const json& layers = listIn(reply, "attention");
+  double worst = -1;
+  std::size_t where = 0, which = 0;
+  for (std::size_t layer = 0; layer < layers.size(); ++layer)
+    for (std::size_t head = 0; layers[layer].is_array() && head < layers[layer].size(); ++head)
+      if (const double one = jsonOr(layers[layer][head], std::numeric_limits<double>::infinity()); one > worst)
+        worst = one, where = layer, which = head;
+  if (worst < 0) return tr("There was nothing to measure");
+  return tr("Attention error at most %1, in layer %2, query head %3").arg(formatNumber(worst)).arg(where).arg(which);
+}
+
 QString ofRebuild(const json& reply, const json&) {
   if (memberOr(reply, "cancelled", false)) return tr("The rebuild was cancelled; nothing has changed");
   QStringList out{tr("Computed %1 again").arg(counted(memberOr(reply, "rows", qint64{0}), tr("row"), tr("rows")))};
@@ -193,6 +219,8 @@ QString outcomeOf(const CommandReply& command) {
                                          {"quantisation_measure", ofQuantisation},
                                          {"lanes_open", ofLanes},
                                          {"drift", ofDrift},
+                                         {"attention_error", ofAttentionError},
+                                         {"knock_out", ofKnockOut},
                                          {"rebuild", ofRebuild},
                                          {"save_capture", ofSave},
                                          {"save_cache", ofSave},

@@ -430,6 +430,13 @@ void addRunCommands(std::vector<Command>& list) {
   add(list, {"drift", "Measure Drift", "Run", "Compare every live row with a rebuild without touching it."},
       theVerb("drift"), needsIdle, {.keys = {"Ctrl+D"}, .icon = "drift", .view = shownIn("model")});
   add(list,
+      {"attention_error", "Measure Attention Error", "Run",
+       "Compare what attention gives over the kept rows with what it would give over all rows, by layer and head."},
+      [](CommandHost& host, const Json&) {
+        return runVerb(host, "drift", {{"attention", true}});
+      },
+      allOf(needsIdle, needsOwnRows), {.view = shownIn("smartkv")});
+  add(list,
       {"quantisation_measure", "Measure Quantisation", "Run",
        "Compute every row again and compare it with the stored row, or with what another type would hold."},
       measureQuantisation, needsSharedRows,

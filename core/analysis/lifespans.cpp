@@ -18,33 +18,6 @@ namespace {
 
 constexpr std::int64_t kMostKeyBytes = std::int64_t{4} << 30;
 
-/// A copy of the state in which no row has left: every layer has every token, with all KV heads together.
-CacheState whole(const CacheState& state) {
-  CacheState all = state;
-  for (const LedgerId id : state.context)
-    if (all.ledger[id].state != RowState::Live) all.ledger.change(id).state = RowState::Live;
-  auto map = std::make_shared<ResidencyView>();
-  map->ledger = state.context;
-  map->phases = state.phases;
-  map->slotOf.assign(std::vector<Slot>(at(state.length()), Slot(0)));  // the pass puts rows into scratch of its own
-  if (all.perLayer > 1) {
-    all.groups.clear();
-    all.groupOf.clear();
-    for (const Layer layer : state.cacheLayers().ofModel()) {
-      all.groupOf.push_back(static_cast<std::int32_t>(all.groups.size()));
-      all.groups.push_back(state.group(state.cacheLayers().of(layer)[0]));
-    }
-    all.perLayer = 1;
-  }
-  for (LayerGroup& group : all.groups) {
-    group.map = map;
-    group.evicted = {};
-    group.absent = 0;
-    group.idSums = group.phasedSums = {};
-  }
-  return all;
-}
-
 /// Arrays of the back end that the attention of one layer fills, and the lifespans that follow from the arrays.
 class Recorder {
  public:
@@ -277,7 +250,7 @@ std::int32_t endOfPrompt(const CacheState& state) {
 Result<Lifespans> recordLifespans(const RebuildInput& input, const CacheStore& store, const LifespanRules& rules,
                                   const Progress& progress) {
   KV_TRY(possible(input, rules));
-  const CacheState all = whole(input.state);
+  const CacheState all = withAllRows(input.state);
   kernels::Staging staging(input.transformer.backend());
   Recorder recorder({all, input.transformer, input.faults}, rules, staging);
   RebuildInput pass{all, input.transformer, input.faults, false, std::int64_t{rules.after} + 1, {}};

@@ -78,6 +78,9 @@ class Measurement {
     turned(ops, backend, layer.k, layer, n);
     staging.bring(stored.data(), k, values);
     staging.bring(computed.data(), layer.k, values);
+    ops.rope(backend.context(),
+             {layer.query, layer.phases + n - 1, m_in.transformer.queryTable(Layer(layer.layer.value())), 1,
+              config.heads, config.headDim, 0});
     staging.bring(query.data(), layer.query, query.size());
     staging.finish();
     KV_TRY(backendStatus(backend, "measuring quantised rows"));

@@ -165,16 +165,12 @@ class ScratchRows : public RowDriver {
     Transformer& t = m_transformer;
     const ModelConfig& config = t.model().config();
     const std::int64_t n = chunk.n;
-    const auto rope = [&](const float* table, float* values, const std::int32_t* phases, std::int64_t rows, int heads) {
-      t.ops().rope(t.backend().context(), {values, phases, table, rows, heads, config.headDim, 0});
-    };
     float *k = m_k + chunk.begin * width(), *v = m_v + chunk.begin * width();
-    if (chunk.newest) {  // K and V of this row are written again below
+    if (chunk.newest)  // K and V of this row are written again below
       t.projectTo(layer, 1, x + (n - 1) * t.hidden(), k + (n - 1) * width(), v + (n - 1) * width(), m_query);
-      rope(t.queryTable(layer), m_query, first.phase + n - 1, 1, config.heads);
-    }
     t.projectTo(layer, n, x, k, v);
-    if (t.keysRotated()) rope(t.table(layer), k, first.phase, n, config.kvHeads);
+    if (t.keysRotated())
+      t.ops().rope(t.backend().context(), {k, first.phase, t.table(layer), n, config.kvHeads, config.headDim, 0});
   }
 
   const RebuildInput& m_in;
@@ -214,6 +210,32 @@ Pairs residentPairs(const CacheState& state, const RebuiltLayer& layer) {
 }
 
 }  // namespace
+
+CacheState withAllRows(const CacheState& state) {
+  CacheState all = state;
+  for (const LedgerId id : state.context)
+    if (all.ledger[id].state != RowState::Live) all.ledger.change(id).state = RowState::Live;
+  auto map = std::make_shared<ResidencyView>();
+  map->ledger = state.context;
+  map->phases = state.phases;
+  map->slotOf.assign(std::vector<Slot>(at(state.length()), Slot(0)));  // the pass puts rows into scratch of its own
+  if (all.perLayer > 1) {
+    all.groups.clear();
+    all.groupOf.clear();
+    for (const Layer layer : state.cacheLayers().ofModel()) {
+      all.groupOf.push_back(static_cast<std::int32_t>(all.groups.size()));
+      all.groups.push_back(state.group(state.cacheLayers().of(layer)[0]));
+    }
+    all.perLayer = 1;
+  }
+  for (LayerGroup& group : all.groups) {
+    group.map = map;
+    group.evicted = {};
+    group.absent = 0;
+    group.idSums = group.phasedSums = {};
+  }
+  return all;
+}
 
 Result<std::vector<float>> rebuildPass(const RebuildInput& input,
                                        const std::function<Status(const RebuiltLayer&)>& sink, const CacheStore& store,

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "core/api/progress.h"
+#include "core/api/snapshot.h"
 #include "core/edit/compute_rows.h"
 
 namespace kvlab {
@@ -38,7 +39,7 @@ struct RebuiltLayer {
   const std::vector<std::int32_t>& positions;  // context position of every scratch record
   // On request, and where cache layers are layers of the model: values before storing, in memory that ops read.
   float *k = nullptr, *v = nullptr;      // [records, kvHeads*headDim]; the sink may change them
-  const float* query = nullptr;          // [heads*headDim] query of the last record, rotated
+  float* query = nullptr;                // [heads*headDim] query of the last record, unrotated; likewise
   const std::int32_t* phases = nullptr;  // [records]
 };
 
@@ -47,6 +48,10 @@ struct RebuiltLayer {
 Result<std::vector<float>> rebuildPass(const RebuildInput& input,
                                        const std::function<Status(const RebuiltLayer&)>& sink, const CacheStore& store,
                                        const Progress& progress = {}, bool computed = false);
+
+/// A copy of the state in which no row has left: every layer has every token, with all KV heads together. No row of it
+/// has a slot.
+CacheState withAllRows(const CacheState& state);
 
 /// K and V of one row, [kvHeads*headDim] each, as stored.
 struct RowPair {
@@ -70,11 +75,12 @@ Result<RebuildOutcome> rebuild(const RebuildInput& input, CacheStore& store, con
 
 /// The distance of live rows from rebuilt rows, unrotated and as stored.
 struct Drift {
-  std::vector<double> k, v;                      // [layers] largest relative L2
-  std::vector<std::vector<float>> kRows, vRows;  // [layers][length]; not-a-number = not resident
-  std::vector<double> kCosine, vCosine;          // [layers] smallest cosine
-  double kl = 0;                                 // KL(rebuild || live) of the next token, nats
-  std::optional<CacheLayer> worstLayer = {};     // none = no row differs
+  std::vector<double> k, v;                               // [layers] largest relative L2
+  std::vector<std::vector<float>> kRows, vRows;           // [layers][length]; not-a-number = not resident
+  std::vector<double> kCosine, vCosine;                   // [layers] smallest cosine
+  double kl = 0;                                          // KL(rebuild || live) of the next token, nats
+  std::shared_ptr<const AttentionErrors> attention = {};  // null = not measured (core/session/attention_error.h)
+  std::optional<CacheLayer> worstLayer = {};              // none = no row differs
   std::int32_t worstPosition = -1;
 };
 

@@ -71,6 +71,9 @@ struct SettingsInfo {
   nlohmann::json manifest;    // complete, defaults filled in
 };
 
+/// How far the output of attention is from that over all rows, [layers of the model][query heads].
+using AttentionErrors = std::vector<std::vector<float>>;
+
 struct TokenChance {
   TokenId id;
   float p = 0;
@@ -127,6 +130,7 @@ struct Snapshot {
   ByteCount bytes;
   std::shared_ptr<const PolicyAudit> policies;                     // null while every policy is full
   std::optional<double> kl;                                        // KL of the last drift pass
+  std::shared_ptr<const AttentionErrors> attentionErrors;          // of the last drift pass with attention; or null
   std::shared_ptr<const KnockOut> knockOut;                        // rows that were hidden last; null = none
   std::shared_ptr<const std::vector<BreakpointView>> breakpoints;  // null = none
   std::shared_ptr<const std::vector<WatchView>> watches;           // with their values in this state; null = none

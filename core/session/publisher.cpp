@@ -153,7 +153,10 @@ void Publisher::publish(Session& session) {
   snapshot->bytes = bytesOf(session);
   session.kind().describe(state, *snapshot);
   if (state.policy) snapshot->policies = {state.policy, &state.policy->audit};
-  if (session.measured().drift) snapshot->kl = session.measured().drift->kl;
+  if (const std::optional<Drift>& drift = session.measured().drift) {
+    snapshot->kl = drift->kl;
+    snapshot->attentionErrors = drift->attention;
+  }
   snapshot->knockOut = session.measured().knockOut;
   snapshot->breakpoints = session.breakpoints().views();
   snapshot->watches = session.watches().views();

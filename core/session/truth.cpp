@@ -7,6 +7,7 @@
 #include "core/bugs/bug_kind.h"
 #include "core/check/fault_drill.h"
 #include "core/files/fingerprint.h"
+#include "core/session/attention_error.h"
 #include "core/session/state_hash.h"
 
 namespace kvlab {
@@ -33,9 +34,17 @@ Status refreshLogits(Session& session) {
   });
 }
 
-Result<Drift> measureDrift(Session& session) {
+Result<Drift> measureDrift(Session& session, bool attention) {
   KV_TRY(refreshLogits(session));
   Drift measured = KV_TRY(session.look([&](CallContext& call) { return session.kind().drift(session.state(), call); }));
+  const std::optional<Drift>& before = session.measured().drift;
+  if (before) measured.attention = before->attention;
+  if (attention) {
+    KV_TRY(ready(session, Capability::HeadAttention, "the error of attention was not measured"));
+    const ClosedDoor closed(session.parts().faults);
+    measured.attention = std::make_shared<const AttentionErrors>(
+        KV_TRY(attentionErrors(inputOf(session), session.parts().store, session.progress())));
+  }
   session.measured().drift = measured;
   session.publish();
   return measured;

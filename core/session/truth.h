@@ -9,8 +9,9 @@ namespace kvlab {
 
 /// Logits and attention of the last row. Runs a pass only if an edit made them stale.
 Status refreshLogits(Session& session);
-/// Compares live rows with rebuilt ones; cached until the state changes.
-Result<Drift> measureDrift(Session& session);
+/// Compares live rows with rebuilt ones; cached until the state changes. attention: also the output of attention with
+/// that over all rows (attention_error.h); another pass.
+Result<Drift> measureDrift(Session& session, bool attention = false);
 /// Error of each stored row against the value computed for it; cached until the state changes. With types: the error
 /// that a session would have that stores its rows in them; not cached.
 Result<Quantisation> measureQuantisation(Session& session, const RowTypes& types = {});

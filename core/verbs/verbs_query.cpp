@@ -41,11 +41,13 @@ Result<json> logits(Session& session, VerbArgs&) {
 
 Result<json> driftVerb(Session& session, VerbArgs& in) {
   const bool rows = in.flag("rows");
-  Drift drift = KV_TRY(measureDrift(session));
+  Drift drift = KV_TRY(measureDrift(session, in.flag("attention")));
   json worst = nullptr;
   if (drift.worstLayer)
     worst = {{"layer", session.cacheLayers().layerOf(*drift.worstLayer).value()}, {"index", drift.worstPosition}};
   json out{{"k", finiteList(drift.k)}, {"v", finiteList(drift.v)}, {"kl", finite(drift.kl)}, {"worst", worst}};
+  if (in.flag("attention"))
+    for (const std::vector<float>& heads : *drift.attention) out["attention"].push_back(finiteList(heads));
   if (rows)
     for (std::size_t layer = 0; layer < drift.kRows.size(); ++layer) {
       out["kRows"].push_back(finiteList(drift.kRows[layer]));
@@ -216,8 +218,14 @@ std::span<const Verb> queryVerbs() {
                       "known. Facts of a tick speak of the commit that led here.",
                       "number | boolean | string | null"),
        valueVerb},
-      {verb::measures("drift", {arg::flag("rows", false)},
-                      "Compares the live rows with a rebuild, by layer; with rows also each row.", "Drift"),
+      {verb::measures(
+           "drift", {arg::flag("rows", false), arg::flag("attention", false)},
+           "Compares the live rows with a rebuild, by layer; with rows also each row. With attention also how far "
+           "off the output of attention is for the newest token, by layer and query head, as a share of the right one: "
+           "over the rows that the layer keeps, as they are stored, against the rows of all tokens, as a "
+           "session computes them that evicts and rounds nothing (f32). The query is that session's in both. "
+           "This takes another pass.",
+           "Drift"),
        driftVerb},
       {verb::measures("attention", {layerArg(), headArg()},
                       "Gives the attention of the newest token by query head and row.", "number[][]"),

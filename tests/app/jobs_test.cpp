@@ -195,6 +195,16 @@ class JobsTest : public QObject {
     QTest::newRow("drift of no number") << "drift"
                                         << R"({"k":[0.5,null],"v":[0],"kl":null})" << JobState::Done
                                         << "Drift from a rebuild, worst layer: K –, V 0; KL is not defined";
+    QTest::newRow("attention error") << "attention_error"
+                                     << R"({"k":[],"attention":[[0,0.25],[0.5,0.125],[]]})" << JobState::Done
+                                     << "Attention error at most 0.5, in layer 1, query head 0";
+    QTest::newRow("knock-out") << "knock_out"
+                               << R"({"kl":0.75,"tokens":[],"each":[{"ledger":4,"kl":0.5},{"ledger":9,"kl":0.125}]})"
+                               << JobState::Done
+                               << "Without 2 rows: KL of the next token 0.75; most by row 4 alone, 0.5";
+    QTest::newRow("no knock-out") << "knock_out"
+                                  << R"({"kl":0,"tokens":[],"each":[]})" << JobState::Done
+                                  << "Model compares with the tick before";
     QTest::newRow("lanes stop") << "run"
                                 << R"({"stoppedBy":"error","count":3,"ticks":[{"lanes":[{"error":{"code":"capacity",)"
                                    R"("what":"the cache is full","why":"the limit is 64"}}]}]})"

@@ -196,6 +196,35 @@ class SmartKvTest : public QObject {
     QCOMPARE(context.focus().layer, CacheLayer(2));
   }
 
+  /// The error of attention stands below what layers keep, a line for each query head.
+  void attentionErrorsByLayerAndHead() {
+    auto s = std::make_shared<Snapshot>(*FakeContext(fixture::withPolicies()).snapshot());
+    FakeContext context{SnapshotPtr(s)};
+    SmartKvView view(context, nullptr);
+    show(view, {900, 600});
+    QVERIFY(!view.dump().contains("attention error"));
+    const int before = view.choice().matrix().height();
+    auto measured = std::make_shared<Snapshot>(*s);
+    AttentionErrors errors(at(s->info->cacheLayers.layers), {0.0f, 0.5f, 0.25f});
+    errors[1] = {0.125f, 0.0f, 0.0f};
+    measured->serial += 1;
+    measured->attentionErrors = std::make_shared<const AttentionErrors>(errors);
+    context.push(measured);
+    QVERIFY2(view.dump().contains("1: 0.1250 0 0\n"), qPrintable(view.dump()));
+    KeepMatrix& matrix = view.choice().matrix();
+    QTRY_VERIFY(matrix.height() > before);
+    QVERIFY2(matrix.errorText(Layer(1), 0).startsWith("layer 1, query head 0: attention error 0.125"),
+             qPrintable(matrix.errorText(Layer(1), 0)));
+    const QImage picture = matrix.grab().toImage();
+    const double scale = picture.devicePixelRatio();
+    const auto seen = [&](int layer, int head) {
+      return picture.pixelColor((QPointF(matrix.middleOf(Layer(layer), head)) * scale).toPoint());
+    };
+    QVERIFY(seen(0, 1) != seen(0, 0) && seen(1, 1) == seen(0, 0) && seen(1, 0) != seen(0, 1));
+    QTest::mouseClick(&matrix, Qt::LeftButton, {}, matrix.middleOf(Layer(2), 1));
+    QCOMPARE(context.focus().layer, CacheLayer(2));
+  }
+
   void withoutGatesTheReasonIsSaid() {
     auto s = std::make_shared<Snapshot>(*FakeContext(fixture::withPolicies()).snapshot());
     PolicyAudit audit = *s->policies;

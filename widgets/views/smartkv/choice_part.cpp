@@ -51,7 +51,8 @@ ChoicePart::ChoicePart(InspectorContext& context, InspectorView* view, QWidget* 
 
 void ChoicePart::show(const std::vector<BandRows>& layers) {
   const SnapshotPtr s = m_context.snapshot();
-  if (s && s->info) m_matrix->show(s->info->cacheLayers, s->length(), layers, m_context.focus().layer);
+  if (s && s->info)
+    m_matrix->show(s->info->cacheLayers, s->length(), layers, m_context.focus().layer, s->attentionErrors);
 }
 
 QString ChoicePart::why() const { return m_why->text(); }
@@ -139,7 +140,9 @@ void ChoicePart::takeScores(const nlohmann::json& reply) {
 }
 
 QString ChoicePart::dump() const {
-  return QStringLiteral("choice: %1\nscores: %2\n").arg(m_why->text(), m_plot->dump());
+  const QString errors = m_matrix->errorLines();
+  return QStringLiteral("choice: %1\nscores: %2\n").arg(m_why->text(), m_plot->dump()) +
+      (errors.isEmpty() ? QString() : QStringLiteral("attention error by layer and query head:\n") + errors);
 }
 
 }  // namespace kvlab
