@@ -184,16 +184,17 @@ interface RunReport<Tick> { ticks: Tick[]; count: number; stoppedBy: string }
 
 /** The place of a tick that was stopped inside. */
 interface OpenStage {
-  /** The last step of the tick; "token": a token of a block waits for the commit, "apply": the commit is made. */
-  stage: "generate" | "observe" | "plan" | "action" | "token" | "apply";
-  next: "generate" | "observe" | "plan" | "action" | "token" | "apply" | "verify";
-  /** Tokens and actions of the tick so far. */
+  /** The last step of the tick; "token": a token of a block waits for the commit, "prune": policies have decided about the computed
+   * rows, and none has left, "apply": the commit is made. */
+  stage: "generate" | "observe" | "plan" | "action" | "token" | "prune" | "apply";
+  next: "generate" | "observe" | "plan" | "action" | "token" | "prune" | "apply" | "verify";
+  /** Tokens and actions of the tick so far, behind "prune" with the evictions. */
   tokens: number[];
   actions: Action[];
   /** At the stages plan and action: how many edits of the list `context` shows, of how many. */
   shown: number;
   of: number;
-  /** Ledger ids in context order, with the shown edits or the waiting tokens. */
+  /** Ledger ids in context order, with the shown edits or the computed tokens that wait. */
   context: number[];
 }
 
@@ -803,8 +804,9 @@ interface RowOfReads {
 }
 
 /** What policies decided about rows: which they kept and dropped, at which score, rank and threshold. Of the present
- * tick or of another one; with a row of all ticks since it came. Dropped ticks are executed again. A cell is null
- * where it is not known, or does not apply. */
+ * tick or of another one; with a row of all ticks since it came. Dropped ticks are executed again. A tick that is open
+ * behind the stage prune has the number after the present one. A cell is null where it is not known, or does not
+ * apply. */
 interface RowOfDecisions {
   /** tick of the commit */
   tick: number | null;
@@ -978,7 +980,8 @@ interface Session {
   reads(ledger: number, layer: number, options?: TableShape): RowOfReads[];
   reads(options: { ledger: number; layer: number } & TableShape): RowOfReads[];
   /** What policies decided about rows: which they kept and dropped, at which score, rank and threshold. Of the present
-   * tick or of another one; with a row of all ticks since it came. Dropped ticks are executed again. */
+   * tick or of another one; with a row of all ticks since it came. Dropped ticks are executed again. A tick that is
+   * open behind the stage prune has the number after the present one. */
   decisions(options?: { ledger?: number; layer?: number; kvHead?: number; tick?: number } & TableShape): RowOfDecisions[];
   decisions(ledger?: number, options?: { layer?: number; kvHead?: number; tick?: number } & TableShape): RowOfDecisions[];
   decisions(ledger?: number, layer?: number, kvHead?: number, tick?: number, options?: TableShape): RowOfDecisions[];
@@ -1039,8 +1042,9 @@ interface Session {
   stepAction(): TickReport;
   /** Tells where an open tick stands, and what it has decided; null where none is open. */
   stage(): OpenStage | null;
-  /** Does the next stage of a tick and stops: generate, observe, plan, each action, each token of a block, apply,
-   * verify. Begins a step where no tick is open, with the given tokens instead of sampled ones. */
+  /** Does the next stage of a tick and stops: generate, observe, plan, each action, each token of a block, prune
+   * (policies have decided, no row has left yet), apply, verify. Begins a step where no tick is open, with the given
+   * tokens instead of sampled ones; behind a prompt that has not ended (last: false) it begins the end of the prompt. */
   stepStage(options?: { tokens?: number[] }): TickReport;
   stepStage(tokens?: number[]): TickReport;
   /** Runs the open tick to its end. */
@@ -1071,9 +1075,10 @@ interface Session {
   evict(options: { layer: number; ledger: number[]; kvHead?: number; now?: boolean }): Queued;
   /** Adds a breakpoint for run and step: a condition in the language of the manual's page Expressions, such as
    * "evicted(ledger==12)", "kl > 0.05 and length >= 900", "changed(rows(layer==0))", "read(ledger==3)",
-   * "wrap(layer==3)", "invariant" or "error". "stage(plan)" stops inside a tick, which stays open. ignore says how
-   * often the condition may hold before it stops. With once the breakpoint is forgotten when it has stopped a run.
-   * With log it writes a line to the log instead of stopping. One that is not enabled is not asked. */
+   * "wrap(layer==3)", "invariant" or "error". "stage(plan)" stops inside a tick, which stays open; "stage(prune) and
+   * evicted(layer==3)" before a policy drops rows of the layer. ignore says how often the condition may hold before it
+   * stops. With once the breakpoint is forgotten when it has stopped a run. With log it writes a line to the log
+   * instead of stopping. One that is not enabled is not asked. */
   break(condition: string, options?: { ignore?: number; once?: boolean; log?: boolean; enabled?: boolean }): string[];
   break(condition: string, ignore?: number, options?: { once?: boolean; log?: boolean; enabled?: boolean }): string[];
   break(condition: string, ignore?: number, once?: boolean, log?: boolean, enabled?: boolean): string[];
@@ -1175,9 +1180,13 @@ interface Session {
   /** Gives the value of an expression now: a number, true or false, or a text; null where it is not known. Facts of a
    * tick speak of the commit that led here. */
   value(expression: string): number | boolean | string | null;
-  /** Compares the live rows with a rebuild, by layer; with rows also each row. */
-  drift(options?: { rows?: boolean }): Drift;
-  drift(rows?: boolean): Drift;
+  /** Compares the live rows with a rebuild, by layer; with rows also each row. With attention also how far off the
+   * output of attention is for the newest token, by layer and query head, as a share of the right one: over the rows
+   * that the layer keeps, as they are stored, against the rows of all tokens, as a session computes them that evicts
+   * and rounds nothing (f32). The query is that session's in both. This takes another pass. */
+  drift(options?: { rows?: boolean; attention?: boolean }): Drift;
+  drift(rows?: boolean, options?: { attention?: boolean }): Drift;
+  drift(rows?: boolean, attention?: boolean): Drift;
   /** Gives the attention of the newest token by query head and row. */
   attention(layer: number, options?: { kvHead?: number }): number[][];
   attention(layer: number, kvHead?: number): number[][];
@@ -1201,13 +1210,15 @@ interface Session {
   why(ledger: number, layer?: number, options?: { kvHead?: number }): RowCause;
   why(ledger: number, layer?: number, kvHead?: number): RowCause;
   why(options: { ledger: number; layer?: number; kvHead?: number }): RowCause;
-  /** Tells what the next token would be without some rows, in a fork: log probabilities of the likeliest tokens and the
-   * KL divergence. The rows leave all layers, and later rows keep what they took from them; with rebuild the tokens
-   * leave the text, and all rows are computed again. Attention tells where a query looked, this verb what came of it. */
-  knockOut(ledger: number[], options?: { rebuild?: boolean; k?: number }): KnockOut;
-  knockOut(ledger: number[], rebuild?: boolean, options?: { k?: number }): KnockOut;
-  knockOut(ledger: number[], rebuild?: boolean, k?: number): KnockOut;
-  knockOut(options: { ledger: number[]; rebuild?: boolean; k?: number }): KnockOut;
+  /** Tells what the next token would be without some rows, in a fork: log probabilities of the k likeliest tokens, with
+   * the rows and without, and the KL divergence. The rows leave all layers, and later rows keep what they took from
+   * them; with rebuild the tokens leave the text, and all rows are computed again. With each also for every row alone:
+   * its KL divergence, and the token that would be the likeliest (drop-one). Attention tells where a query looked,
+   * this verb what came of it. The view Model shows the answer, and the colour Knock-out shows each. */
+  knockOut(ledger: number[], options?: { rebuild?: boolean; k?: number; each?: boolean }): KnockOut;
+  knockOut(ledger: number[], rebuild?: boolean, options?: { k?: number; each?: boolean }): KnockOut;
+  knockOut(ledger: number[], rebuild?: boolean, k?: number, each?: boolean): KnockOut;
+  knockOut(options: { ledger: number[]; rebuild?: boolean; k?: number; each?: boolean }): KnockOut;
   /** Tells how the present state differs from that of another tick of the branch, or of another branch: tokens, rows by
    * layer, exactness and the KL divergence of the next token. Without both, it compares with the state before the last
    * edit that did more than generate. s.at(40).difference(12) compares two older ticks. */

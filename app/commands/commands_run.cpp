@@ -357,7 +357,7 @@ void addRunCommands(std::vector<Command>& list) {
       theVerb("stepAction"), allOf(needsReady, needsAlone, needsClosed), {.keys = {"F11"}, .icon = "step_into"});
   add(list,
       {"step_stage", "Step Stage", "Run",
-       "Do the next stage of a tick and stop there: generate, observe, plan, each action, apply, verify."},
+       "Do the next stage of a tick and stop there: generate, observe, plan, each action, prune, apply, verify."},
       stepStage, allOf(needsReady, needsAlone), {.keys = {"F7"}});
   add(list, {"finish_tick", "Finish Tick", "Run", "Run the open tick to its end."}, theVerb("finishTick"),
       needsOpenTick, {.keys = {"Shift+F7"}});

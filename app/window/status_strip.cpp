@@ -7,6 +7,7 @@
 #include <QProgressBar>
 #include <QToolButton>
 #include <algorithm>
+#include <set>
 
 #include "app/script/script_host.h"
 #include "core/api/lanes_view.h"
@@ -106,6 +107,20 @@ QStringList StatusStrip::texts() const {
           m_bytes->text(), m_numerics->text(), m_backend->text()};
 }
 
+/// "12 rows of 4 layers are about to leave": what policies have decided in an open tick.
+QString StatusStrip::aboutToLeave(const StageView& stage) {
+  qint64 rows = 0;
+  std::set<std::int32_t> layers;
+  for (const Action& action : stage.actions)
+    if (const auto* evict = std::get_if<Evict>(&action)) {
+      rows += std::ssize(evict->ledger);
+      layers.insert(evict->layer.value());
+    }
+  if (rows == 0) return tr("no row has to leave");
+  return tr("%1 of %2 about to leave")
+      .arg(counted(rows, tr("row"), tr("rows")), counted(std::ssize(layers), tr("layer"), tr("layers")));
+}
+
 /// Says in words if an older tick is shown, because the next step continues from the newest tick.
 void StatusStrip::refreshTick(const Snapshot& shown) {
   const auto look = Theme::current();
@@ -118,6 +133,7 @@ void StatusStrip::refreshTick(const Snapshot& shown) {
   if (shown.stage) {
     const std::string_view stage = name(shown.stage->stage);
     text += tr(" · open after %1").arg(QString::fromUtf8(stage.data(), static_cast<qsizetype>(stage.size())));
+    if (shown.stage->stage == Stage::Prune) text += tr(", %1").arg(aboutToLeave(*shown.stage));
   }
   if (shown.lanes) text += tr(" · %1 lanes").arg(shown.lanes->lanes.size());
   m_tick->setText(text);

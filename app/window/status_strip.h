@@ -33,6 +33,7 @@ class StatusStrip : public QStatusBar {
  private:
   void refresh();
   void refreshTick(const Snapshot& shown);
+  static QString aboutToLeave(const StageView& stage);
   void refreshHealth(const Snapshot& shown);
   void say(const Job& ended);
   void forget();

@@ -30,8 +30,9 @@ struct TransactionRules {
 
 /// A state that is not committed yet.
 struct Applied : Commit {
-  std::int32_t rows = 0;  // number of new rows
-  bool appended = true;   // no other change
+  std::int32_t rows = 0;               // number of new rows
+  bool appended = true;                // no other change
+  std::vector<Action> evictions = {};  // that policies have decided and nobody has carried out
 };
 
 class Transaction {

@@ -2,6 +2,7 @@
 #include "core/parts/reviser.h"
 
 #include <set>
+#include <utility>
 
 #include "core/bugs/bug_kind.h"
 #include "core/parts/cache_kind.h"
@@ -61,8 +62,8 @@ Wanted PolicyReviser::wants(const CacheState& state) const {
   return out;
 }
 
-Result<Applied> PolicyReviser::after(Applied applied, const TickPart& part, CallContext& call,
-                                     std::vector<Action>& actions) const {
+Result<Applied> PolicyReviser::decide(Applied applied, const TickPart& part, CallContext& call,
+                                      std::vector<Action>& actions) const {
   auto scope = call.trace.scope("policy");
   TransactionRules rules = part.rules;
   rules.keepLogits = true;
@@ -76,12 +77,20 @@ Result<Applied> PolicyReviser::after(Applied applied, const TickPart& part, Call
   Pruned pruned = KV_TRY(prune({applied.state, *call.parts.transformer, call.parts.store, pass, drafts, again}));
   call.parts.store.deeds().decide(pass);
   if (const BugKind* bug = call.parts.faults.bug(); bug && bug->evicted) bug->evicted(pruned.evictions);
-  std::vector<Action> evictions(pruned.evictions.begin(), pruned.evictions.end());
-  rules.toFront = pass == PassKind::PromptEnd && !evictions.empty();
-  if (!evictions.empty())  // computed before the rows leave, so that the next token still depends on them
+  applied.evictions.assign(pruned.evictions.begin(), pruned.evictions.end());
+  if (!applied.evictions.empty())  // computed before the rows leave, so that the next token still depends on them
     KV_TRY(refresh(applied.state, rules, call));
   applied.state.policy = std::move(pruned.state);
-  actions.insert(actions.end(), evictions.begin(), evictions.end());
+  actions.insert(actions.end(), applied.evictions.begin(), applied.evictions.end());
+  return applied;
+}
+
+Result<Applied> PolicyReviser::after(Applied applied, const TickPart& part, CallContext& call) const {
+  auto scope = call.trace.scope("policy", "its rows leave");
+  TransactionRules rules = part.rules;
+  rules.keepLogits = true;
+  std::vector<Action> evictions = std::exchange(applied.evictions, {});
+  rules.toFront = applied.state.policy->atPromptEnd && !evictions.empty();
   return call.parts.kind->evict(std::move(applied), std::move(evictions), rules, call);
 }
 

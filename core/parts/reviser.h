@@ -13,13 +13,16 @@ class Reviser {
   virtual Wanted wants(const CacheState&) const { return {}; }
   /// May add actions to the part, and may store statistics in `observed`.
   virtual Status before(CacheState& /*observed*/, TickPart&, CallContext&) const { return ok(); }
-  /// True if after() should be called when the last pass of a tick ends, before rows settle.
+  /// True if decide() and after() should be called when the last pass of a tick ends, before rows settle. The tick may
+  /// stop between the two.
   virtual bool follows(const CacheState&) const { return false; }
-  /// Changes the uncommitted state. Appends its actions to `actions`.
-  virtual Result<Applied> after(Applied applied, const TickPart&, CallContext&,
-                                std::vector<Action>& /*actions*/) const {
+  /// Decides about the rows of the uncommitted state. Appends its actions to `actions`; none is carried out.
+  virtual Result<Applied> decide(Applied applied, const TickPart&, CallContext&,
+                                 std::vector<Action>& /*actions*/) const {
     return applied;
   }
+  /// Carries out what decide() has decided.
+  virtual Result<Applied> after(Applied applied, const TickPart&, CallContext&) const { return applied; }
   /// True if a tick without tokens would change something. Asked when a prompt has ended.
   virtual bool wantsTick(const CacheState&, CallContext&) const { return false; }
 };
@@ -30,8 +33,9 @@ class PolicyReviser : public Reviser {
  public:
   Wanted wants(const CacheState& state) const override;
   bool follows(const CacheState& state) const override { return state.policy != nullptr; }
-  Result<Applied> after(Applied applied, const TickPart& part, CallContext& call,
-                        std::vector<Action>& actions) const override;
+  Result<Applied> decide(Applied applied, const TickPart& part, CallContext& call,
+                         std::vector<Action>& actions) const override;
+  Result<Applied> after(Applied applied, const TickPart& part, CallContext& call) const override;
 };
 
 }  // namespace kvlab

@@ -219,7 +219,9 @@ class CommitDecisions {
 
 }  // namespace
 
-Status decisions(Session& session, const DecisionsAsked& asked, const std::function<bool(const RowDecision&)>& take) {
+namespace {
+
+Status pastDecisions(Session& session, const DecisionsAsked& asked, CommitDecisions& shown) {
   const Timeline& line = session.timeline();
   const std::vector<int> path = line.path(line.currentId());
   Tick first = line.current().tick;
@@ -231,10 +233,67 @@ Status decisions(Session& session, const DecisionsAsked& asked, const std::funct
   const auto from = std::find_if(path.rbegin(), path.rend(), behind);
   const auto last = std::find_if(path.rbegin(), path.rend(), until);
   if (last == path.rend() || last >= from) return ok();
-  CommitDecisions shown(asked, take);
   LookBack back(session, [](Need) { return false; });
   return back.forward(from == path.rend() ? path.front() : *from, *last,
                       [&](const Sight& seen, int entry) { shown.show(*seen.before.state, *seen.now.state, entry); });
+}
+
+/// The group without some rows of its map.
+LayerGroup without(const LayerGroup& group, const std::vector<LedgerId>& rows) {
+  std::vector<LedgerId> kept;
+  std::vector<Slot> slots;
+  std::vector<std::int32_t> phases;
+  std::vector<bool> leaves;
+  for (const LedgerId row : rows) {
+    if (kvlab::at(row.value()) >= leaves.size()) leaves.resize(kvlab::at(row.value()) + 1);
+    leaves[kvlab::at(row.value())] = true;
+  }
+  const ResidencyView& map = *group.map;
+  for (std::size_t i = 0; i < map.size(); ++i) {
+    const std::size_t id = kvlab::at(map.ledger[i].value());
+    if (map.has(i) && id < leaves.size() && leaves[id]) continue;
+    kept.push_back(map.ledger[i]);
+    slots.push_back(map.slotOf[i]);
+    phases.push_back(map.phases[i]);
+  }
+  auto out = std::make_shared<ResidencyView>();
+  out->ledger.assign(std::move(kept));
+  out->slotOf.assign(std::move(slots));
+  out->phases.assign(std::move(phases));
+  out->otherPhases = map.otherPhases;
+  out->first = map.first;
+  LayerGroup copy = group;
+  copy.map = std::move(out);
+  return copy;
+}
+
+/// The state that the open tick leads to, if its policies have decided.
+std::optional<CacheState> decidedState(const Session& session) {
+  if (!session.stage() || session.stage()->stage != Stage::Prune || !session.withPending().policy) return {};
+  CacheState out = session.withPending();
+  out.tick = out.policy->audit.tick;
+  for (const Action& action : session.stage()->actions) {
+    const auto* evict = std::get_if<Evict>(&action);
+    if (!evict) continue;
+    for (const CacheLayer layer : out.cacheLayers().of(evict->layer)) {
+      if (evict->kvHead && evict->kvHead->value() != out.cacheLayers().partOf(layer)) continue;
+      LayerGroup group = without(out.group(layer), evict->ledger);
+      out.groupOf[kvlab::at(layer)] = static_cast<std::int32_t>(out.groups.size());
+      out.groups.push_back(std::move(group));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Status decisions(Session& session, const DecisionsAsked& asked, const std::function<bool(const RowDecision&)>& take) {
+  CommitDecisions shown(asked, take);
+  KV_TRY(pastDecisions(session, asked, shown));
+  if (!asked.tick && !asked.row) return ok();
+  const std::optional<CacheState> decided = decidedState(session);
+  if (decided && asked.tick.value_or(decided->tick) == decided->tick) shown.show(session.state(), *decided, -1);
+  return ok();
 }
 
 }  // namespace kvlab

@@ -2,7 +2,8 @@
 // The decisions that policies made about the rows of a cache layer: score, rank and threshold of each row that
 // competed. Nothing is stored for them. The policy state behind a commit has the scores of its decision over the rows
 // that the layer had then, and the bands; the rows that stayed are those of the layer's map. States that were dropped
-// are made again (look_back.h). semantics.md, section 6. Engine thread.
+// are made again (look_back.h). A tick that is stopped behind the stage prune has decided, and is asked by its number.
+// semantics.md, section 6. Engine thread.
 #pragma once
 #include <functional>
 #include <optional>
@@ -34,7 +35,7 @@ enum class Ground : std::uint8_t {
 std::string_view name(Ground ground);
 
 struct RowDecision {
-  int entry = 0;  // entry of the timeline
+  int entry = 0;  // entry of the timeline; -1 = the open tick
   CacheLayer layer;
   LedgerId row;
   Verdict verdict = Verdict::Computed;
@@ -92,7 +93,7 @@ struct DecisionsAsked {
   std::optional<Layer> layer = {};
   std::optional<Head> head = {};  // place among the cache layers of a layer
   std::optional<LedgerId> row = {};
-  std::optional<Tick> tick = {};  // one tick; left out: the present one, or all since a row came
+  std::optional<Tick> tick = {};  // one tick, or the open one; left out: the present one, or all since a row came
 };
 
 /// Shows the decisions of commits on the way to the present state, oldest first, by layer and row; `take` returns false

@@ -10,8 +10,9 @@
 
 namespace kvlab {
 
-/// Asked after each stage of a tick: true = the tick stops there. Empty: the tick runs to its end.
-using StageStop = std::function<bool(Stage)>;
+/// Asked after each stage of a tick: true = the tick stops there. The report has what the tick has decided so far.
+/// Empty: the tick runs to its end.
+using StageStop = std::function<bool(Stage, const TickReport&)>;
 
 struct OpenTick {
   /// context: makes a call's context of a trace.

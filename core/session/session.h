@@ -143,6 +143,7 @@ class Session {
   void stay(std::unique_ptr<OpenTick> tick);
   void reopen(Reopening back);
   bool advance(OpenTick& tick, bool mayStop);
+  static std::string verbOf(const OpenTick& tick);
   nlohmann::json againOf(const OpenTick& tick) const;
   bool fail(OpenTick& tick, Error error);
   bool close(OpenTick& tick);

@@ -72,11 +72,13 @@ std::string_view nextOf(const OpenTick& tick) {
     case Stage::Generate: return name(Stage::Observe);
     case Stage::Observe: return name(Stage::Plan);
     case Stage::Token: return name(Stage::Generate);
+    case Stage::Prune: return name(Stage::Apply);
     case Stage::Apply: return "verify";
     case Stage::Plan:
     case Stage::OneAction: break;
   }
   if (tick.shown + 1 < static_cast<std::int32_t>(tick.edits.size())) return name(Stage::OneAction);
+  if (tick.ticker.prunes()) return name(Stage::Prune);
   return name(tick.ticker.settles() ? Stage::Apply : Stage::Token);
 }
 
@@ -106,7 +108,8 @@ StageView viewOf(const OpenTick& tick, const CacheState& state) {
   const bool planned = tick.stage == Stage::Plan || tick.stage == Stage::OneAction;
   out.shown = planned ? tick.shown : 0;
   out.of = planned ? static_cast<std::int32_t>(tick.edits.size()) : 0;
-  const CacheState& base = tick.committed ? state : tick.ticker.observed();
+  const CacheState* waiting = tick.ticker.waiting();
+  const CacheState& base = tick.committed ? state : waiting ? *waiting : tick.ticker.observed();
   out.context = contextWith(base.context, {tick.edits.begin(), tick.edits.begin() + out.shown});
   return out;
 }
@@ -173,11 +176,15 @@ TickReport Session::begun(TickWish wish, const StageStop& stops) {
   return goOn(std::move(tick), stops);
 }
 
-/// Arguments of the step that makes a tick again.
+/// The verb that makes a tick again, and its arguments.
+std::string Session::verbOf(const OpenTick& tick) {
+  return tick.wish.pass == PassKind::PromptEnd ? "endPrefill" : "step";
+}
 nlohmann::json Session::againOf(const OpenTick& tick) const {
   nlohmann::json args = nlohmann::json::object();
   for (const TokenId token : tick.wish.forced) args["tokens"].push_back(token.value());
-  for (const Action& action : m_pending) args["pending"].push_back(toJson(action));
+  if (tick.wish.pending)
+    for (const Action& action : m_pending) args["pending"].push_back(toJson(action));
   return args;
 }
 
@@ -239,7 +246,7 @@ TickReport Session::goOn(std::unique_ptr<OpenTick> tick, const StageStop& stops)
   if (kernels::OpLog* log = m_parts.backend->log()) log->take();  // drops the records of others
   try {
     while (!advance(*tick, static_cast<bool>(stops))) {
-      if (!stops || !tick->canStop() || !stops(tick->stage)) continue;
+      if (!stops || !tick->canStop() || !stops(tick->stage, tick->report)) continue;
       TickReport report = tick->report;
       stay(std::move(tick));
       return report;
@@ -264,7 +271,7 @@ bool Session::advance(OpenTick& tick, bool mayStop) {
     tick.stage = Stage::OneAction;
     return false;
   }
-  if (tick.stopped && tick.ticker.commitsNext()) m_history.beginCommand("step", againOf(tick));
+  if (tick.stopped && tick.ticker.commitsNext()) m_history.beginCommand(verbOf(tick), againOf(tick));
   const Result<Stage> done = guarded(kCallRefused, [&] { return tick.ticker.next(tick.report); });
   if (!done) return fail(tick, done.error());
   tick.stage = *done;

@@ -60,6 +60,9 @@ Result<Stage> Ticker::next(TickReport& report) {
     m_next = Stage::Plan;
   } else if (stage == Stage::Plan) {
     KV_TRY(plan(report));
+    m_next = prunes() ? Stage::Prune : Stage::Apply;
+  } else if (stage == Stage::Prune) {
+    KV_TRY(compute(report));
     m_next = Stage::Apply;
   } else {
     KV_TRY(apply(report));
@@ -100,6 +103,7 @@ Status Ticker::plan(TickReport& report) {
     m_part.settles = m_place + 1 == m_tokens;
     m_part.more = static_cast<std::int32_t>(m_tokens - 1 - m_place);
   }
+  m_last = m_part.settles;
   m_revised = m_observed;
   m_part.rules = rules(m_revised);
   m_part.earlier = m_applied ? &*m_applied : nullptr;
@@ -109,20 +113,35 @@ Status Ticker::plan(TickReport& report) {
   return ok();
 }
 
-Status Ticker::apply(TickReport& report) {
-  const bool last = m_part.settles;
-  m_part.settles = last && !followed(m_revised);
+/// The pass, and what revisers decide about its rows.
+Status Ticker::compute(TickReport& report) {
+  m_part.settles = m_last && !prunes();
   Result<Applied> applied = m_call.parts.kind->apply(m_revised, m_part, m_call);
   if (!applied && !m_part.actions.empty()) report.actions = m_part.actions;
   m_applied.reset();
   for (const auto& reviser : m_revisers)
-    if (applied && last && reviser->follows(m_revised))
-      applied = reviser->after(applied.take(), m_part, m_call, report.actions);
+    if (applied && m_last && reviser->follows(m_revised))
+      applied = reviser->decide(applied.take(), m_part, m_call, report.actions);
   if (!applied) return applied.error();
   m_applied = applied.take();
+  return ok();
+}
+
+Status Ticker::carryOut() {
+  Result<Applied> applied(std::move(*m_applied));
+  m_applied.reset();
+  for (const auto& reviser : m_revisers)
+    if (applied && reviser->follows(m_revised)) applied = reviser->after(applied.take(), m_part, m_call);
+  if (!applied) return applied.error();
+  m_applied = applied.take();
+  return ok();
+}
+
+Status Ticker::apply(TickReport& report) {
+  KV_TRY(prunes() ? carryOut() : compute(report));
   noteSurprise();
-  m_done = last;
-  if (last) return ok();
+  m_done = m_last;
+  if (m_last) return ok();
   ++m_place;
   m_observed = m_applied->state;
   m_next = Stage::Generate;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs one tick, step by step: generate, observe, plan, apply. The result is a commit that the session takes or
-// discards. A ring block is a tick of several tokens, each with its own steps; all but the last stay unsettled until
-// the end. One object per tick; engine thread. core/architecture.md, "The tick".
+// Runs one tick, step by step: generate, observe, plan, prune where policies decide, apply. The result is a commit that
+// the session takes or discards. A ring block is a tick of several tokens, each with its own steps; all but the last
+// stay unsettled until the end. One object per tick; engine thread. core/architecture.md, "The tick".
 #pragma once
 #include <optional>
 #include <span>
@@ -41,14 +41,16 @@ class Ticker {
   Commit take();
   /// The state on which the last token was computed.
   const CacheState& observed() const { return m_observed; }
-  /// The waiting tokens of a block, not settled yet; null = there are none.
+  /// With computed tokens that wait: those of a block, or all of them behind the stage prune. Null = there are none.
   const CacheState* waiting() const { return m_applied ? &m_applied->state : nullptr; }
   /// Rows of the state were rewritten before the commit.
   bool rewritten() const { return m_applied && m_applied->rewritten; }
   /// The actions that were planned last, and whether applying them ends the tick.
   const std::vector<Action>& planned() const { return m_part.actions; }
-  bool settles() const { return m_part.settles; }
-  bool commitsNext() const { return m_next == Stage::Apply && m_part.settles; }
+  bool settles() const { return m_last; }
+  bool commitsNext() const { return m_next == Stage::Apply && m_last; }
+  /// Policies decide about the rows that were planned last, before they settle.
+  bool prunes() const { return m_last && followed(m_revised); }
   /// True if the tick has chosen its token, or needs none.
   bool begun() const { return m_begun; }
   /// True if the tick adds one token and not a block.
@@ -64,6 +66,8 @@ class Ticker {
  private:
   Status choose(TickReport& report);
   Status plan(TickReport& report);
+  Status compute(TickReport& report);
+  Status carryOut();
   Status apply(TickReport& report);
   bool followed(const CacheState& state) const;
   void noteSurprise();
@@ -74,7 +78,8 @@ class Ticker {
   bool m_begun = false, m_done = false;
   TickWish m_wish;
   std::size_t m_tokens = 0, m_place = 0;  // tokens of the tick, and how many of them are computed
-  Stage m_next = Stage::Generate;         // Generate, Observe, Plan or Apply
+  Stage m_next = Stage::Generate;         // Generate, Observe, Plan, Prune or Apply
+  bool m_last = false;                    // the part that was planned last ends the tick
   TokenId m_token;                        // chosen last
   TickPart m_part;                        // planned last
   CacheState m_observed;

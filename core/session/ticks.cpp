@@ -153,14 +153,16 @@ TickReport score(Session& session, const std::vector<TokenId>& tokens, bool each
   return report;
 }
 
-TickReport endPrefill(Session& session) {
+bool promptOpen(const Session& session) { return session.state().policy && session.state().policy->prefilling; }
+
+TickReport endPrefill(Session& session, const StageStop& stops) {
   if (Status ready = session.changeable(); !ready) return session.refused(ready.error());
-  if (!session.state().policy || !session.state().policy->prefilling) {
+  if (!promptOpen(session)) {
     TickReport nothing;
     nothing.tick = session.state().tick;
     return nothing;
   }
-  return session.tick({.adds = Source::Prompt, .pass = PassKind::PromptEnd});
+  return session.tick({.adds = Source::Prompt, .pass = PassKind::PromptEnd}, stops);
 }
 
 Stops::Stops(Session& session)
@@ -177,9 +179,10 @@ void Stops::begin() {
 
 StageStop Stops::inside() {
   if (!m_breakpoints.needs(Need::Stage)) return {};
-  return [this](Stage stage) {
+  return [this](Stage stage, const TickReport& report) {
     Sight at;
     at.before.state = at.now.state = &m_before;
+    at.report = &report;
     at.stage = stage;
     m_inside = m_breakpoints.hit(at);
     return !m_inside.empty();

@@ -58,7 +58,9 @@ TickReport append(Session& session, const std::vector<TokenId>& tokens, Source s
 /// kind that derives its context always takes them so. Pending actions stay pending. Returns the report of the last
 /// tick; if it failed, the tokens before it stay.
 TickReport score(Session& session, const std::vector<TokenId>& tokens, bool each);
+/// A prompt was appended in parts and has not ended.
+bool promptOpen(const Session& session);
 /// Ends a prompt that was appended in parts. Makes a commit if policies evict rows.
-TickReport endPrefill(Session& session);
+TickReport endPrefill(Session& session, const StageStop& stops = {});
 
 }  // namespace kvlab

@@ -20,7 +20,8 @@ bool addDecision(const Session& session, const RowDecision& one, TableRows& out)
   std::string detail;
   if (chose && out.wants("detail")) detail = decisionWords(one);
   const std::optional<Head> head = session.cacheLayers().headOf(one.layer);
-  out.add({session.timeline().entry(one.entry).tick.value(), session.cacheLayers().layerOf(one.layer).value(),
+  const Tick tick = one.entry < 0 ? Tick(session.state().tick.value() + 1) : session.timeline().entry(one.entry).tick;
+  out.add({tick.value(), session.cacheLayers().layerOf(one.layer).value(),
            head ? TableCell(head->value()) : TableCell(), one.row.value(), name(one.verdict),
            chose ? TableCell(name(one.ground)) : TableCell(), one.score, ranked ? TableCell(one.rank) : TableCell(),
            competed(one.of), competed(one.stayed), one.threshold, ledgerCell(one.lowest), ledgerCell(one.replacedBy),
@@ -69,7 +70,8 @@ std::span<const TableSource> decisionTables() {
          {"when", Text, "prompt: at its end; tick"},
          {"detail", Text, "the same in words"}},
         "What policies decided about rows: which they kept and dropped, at which score, rank and threshold. Of the "
-        "present tick or of another one; with a row of all ticks since it came. Dropped ticks are executed again.",
+        "present tick or of another one; with a row of all ticks since it came. Dropped ticks are executed again. "
+        "A tick that is open behind the stage prune has the number after the present one.",
         Effect::Measures},
        nullptr,
        decisionRows},

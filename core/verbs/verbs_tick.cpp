@@ -121,8 +121,10 @@ Result<json> stepStageVerb(Session& session, VerbArgs& in) {
   if (tokens.size() > block)
     in.fail("tokens", in.raw("tokens"), "are more than the " + std::to_string(block) + " of a tick");
   if (in.error()) return *in.error();
-  const StageStop always = [](Stage) { return true; };
-  return reportOf(session, session.stage() ? session.stepStage(always) : step(session, tokens, always));
+  const StageStop always = [](Stage, const TickReport&) { return true; };
+  if (session.stage()) return reportOf(session, session.stepStage(always));
+  const bool ends = tokens.empty() && promptOpen(session);
+  return reportOf(session, ends ? endPrefill(session, always) : step(session, tokens, always));
 }
 
 Result<json> finishTickVerb(Session& session, VerbArgs&) { return single(session.stepStage({})); }
@@ -296,7 +298,9 @@ std::span<const Verb> tickVerbs() {
       {verb::ofTick(verb::commits(
            "stepStage", {arg::tokens("tokens").orNone()},
            "Does the next stage of a tick and stops: generate, observe, plan, each action, each token of a block, "
-           "apply, verify. Begins a step where no tick is open, with the given tokens instead of sampled ones.",
+           "prune (policies have decided, no row has left yet), apply, verify. Begins a step where no tick is open, "
+           "with the given tokens instead of sampled ones; behind a prompt that has not ended (last: false) it begins "
+           "the end of the prompt.",
            "TickReport")),
        stepStageVerb},
       {verb::ofTick(verb::commits("finishTick", {}, "Runs the open tick to its end.", "TickReport")), finishTickVerb},
@@ -334,7 +338,8 @@ std::span<const Verb> tickVerbs() {
                    "Adds a breakpoint for run and step: a condition in the language of the manual's page Expressions, "
                    "such as \"evicted(ledger==12)\", \"kl > 0.05 and length >= 900\", \"changed(rows(layer==0))\", "
                    "\"read(ledger==3)\", \"wrap(layer==3)\", \"invariant\" or \"error\". \"stage(plan)\" stops inside "
-                   "a tick, which stays open. ignore says how often the condition may hold before it stops. With once "
+                   "a tick, which stays open; \"stage(prune) and evicted(layer==3)\" before a policy drops rows of the "
+                   "layer. ignore says how often the condition may hold before it stops. With once "
                    "the breakpoint is forgotten when it has stopped a run. With log it writes a line to the log "
                    "instead of stopping. One that is not enabled is not asked.",
                    "string[]"),

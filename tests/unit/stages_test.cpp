@@ -80,6 +80,9 @@ class StagesTest : public QObject {
   void goesIntoHistoryAsAStep_data() { endsAsTheWholeTick_data(); }
   void goesIntoHistoryAsAStep();
   void stopsAtBreakpoints();
+  void stopsBeforePoliciesDropRows_data();
+  void stopsBeforePoliciesDropRows();
+  void theEndOfAPromptIsSteppedInto();
   void runsGiveBackTheLastReports();
   void showsActionsOneByOne_data();
   void showsActionsOneByOne();
@@ -313,6 +316,85 @@ void StagesTest::stopsAtBreakpoints() {
   s.must("break", {{"condition", " stage( plan ) "}});
   s.must("step");
   QCOMPARE(s.must("stage")["stage"], "plan");
+}
+
+void StagesTest::stopsBeforePoliciesDropRows_data() {
+  QTest::addColumn<QString>("manifest");
+  for (const auto& [name, manifest] : kStaged)
+    if (QString(manifest).startsWith(R"({"policy")")) QTest::newRow(name) << manifest;
+}
+
+/// Behind the stage prune the decision is told as it is told when it is carried out, and every row is still there.
+void StagesTest::stopsBeforePoliciesDropRows() {
+  QFETCH(QString, manifest);
+  const SessionFixture s(openingOf(manifest));
+  fillSession(s);
+  const std::string condition = "stage(prune) and evicted(layer==1)";
+  s.must("break", {{"condition", condition}});
+  QCOMPARE(s.must("run", {{"maxTicks", 40}})["stoppedBy"], condition);
+  const json stage = s.must("stage");
+  QCOMPARE(stage["stage"], "prune");
+  QCOMPARE(stage["next"], "apply");
+  std::map<int, std::vector<int>> leaving;  // by KV head; 0 where a layer's rows are shared
+  for (const json& action : stage["actions"])
+    if (action["action"] == "evict" && action["layer"] == 1)
+      for (const json& row : action["ledger"]) leaving[action.value("kv_head", 0)].push_back(row);
+  QVERIFY(!leaving.empty());
+  const int next = s->state().tick.value() + 1;
+  const auto told = [&] { return s.must("decisions", {{"tick", next}, {"layer", 1}}); };
+  const json open = told();
+  std::map<int, std::vector<int>> dropped;
+  for (const json& one : open)
+    if (one["event"] == "dropped")
+      dropped[one["kvHead"].is_null() ? 0 : one["kvHead"].get<int>()].push_back(one["ledger"]);
+  QCOMPARE(dropped, leaving);
+  for (const auto& [head, rows] : leaving)
+    for (const int row : rows) {
+      const ResidencyView& map = s->state().map(s->cacheLayers().of(Layer(1))[head]);
+      QVERIFY(std::ranges::find(map.ledger.span(), LedgerId(row)) != map.ledger.span().end());
+      const json life = s.must("decisions", {{"ledger", row}, {"layer", 1}});
+      QCOMPARE(life.back()["tick"], next);
+      QCOMPARE(life.back()["event"], "dropped");
+    }
+  QVERIFY(s.sound());
+  s.must("finishTick");
+  QCOMPARE(s.must("tick"), next);
+  QCOMPARE(told(), open);
+  for (const auto& [head, rows] : leaving)
+    for (const int row : rows) {
+      const ResidencyView& map = s->state().map(s->cacheLayers().of(Layer(1))[head]);
+      QVERIFY(std::ranges::find(map.ledger.span(), LedgerId(row)) == map.ledger.span().end());
+    }
+}
+
+/// The prompt that stands open ends in stages as endPrefill ends it, in history too.
+void StagesTest::theEndOfAPromptIsSteppedInto() {
+  const json policy{{"policy", "snapkv:capacity=16,window=4"}};
+  const SessionFixture s(policy), whole(policy);
+  for (const SessionFixture* one : {&s, &whole})
+    one->must("prefill", {{"ids", SessionFixture::ids(40)}, {"last", false}});
+  const std::string before = s.hash();
+  json stage = s.must("stepStage")["stage"];
+  QCOMPARE(stage["stage"], "plan");
+  QCOMPARE(stage["next"], "prune");
+  stage = s.must("stepStage")["stage"];
+  QCOMPARE(stage["stage"], "prune");
+  QVERIFY(stage["tokens"].empty() && !stage["actions"].empty());
+  QCOMPARE(s.hash(), before);
+  for (const json& one : s.must("decisions", {{"tick", s->state().tick.value() + 1}}))
+    if (one["event"] != "computed") QCOMPARE(one["when"], "prompt");
+  s.must("cancelTick");
+  QCOMPARE(s.hash(), before);
+  while (!s.must("stepStage")["stage"].is_null()) {
+  }
+  whole.must("endPrefill");
+  QCOMPARE(s.hash(), whole.hash());
+  const std::string after = s.hash();
+  s.must("undo");
+  QCOMPARE(s.hash(), before);
+  s.must("redo");
+  QCOMPARE(s.hash(), after);
+  QCOMPARE(s.must("stepStage")["stage"]["stage"], "generate");  // the prompt has ended
 }
 
 void StagesTest::showsActionsOneByOne_data() {

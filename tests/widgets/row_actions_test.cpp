@@ -299,6 +299,19 @@ class RowActionsTest : public QObject {
     QVERIFY2(!why->isEnabled() && why->toolTip().contains("layer 1 has the row"), qPrintable(why->toolTip()));
   }
 
+  /// A run can stop between a policy's decision about a row and its effect.
+  void aRunStopsBeforeARowIsDropped() {
+    FakeContext context;
+    const auto map = open<MapView>(context);
+    context.choose(Position(4), Choice::Only);
+    QAction* before = map->findChild<RowActions*>()->action("pruned");
+    QVERIFY(before);
+    before->trigger();
+    QCOMPARE(context.commands.back().verb, std::string("break_add"));
+    QCOMPARE(context.commands.back().args["condition"].get<std::string>(),
+             "stage(prune) and evicted(ledger==" + std::to_string(context.snapshot()->context[4].value()) + ")");
+  }
+
   /// One entry hides the chosen rows; the view of the next token shows what comes of it.
   void whatTheNextTokenOwesToRows() {
     FakeContext context;

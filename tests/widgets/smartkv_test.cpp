@@ -8,6 +8,7 @@
 #include "fake_context.h"
 #include "golden.h"
 #include "support/runner.h"
+#include "widgets/canvas/plan_ghosts.h"
 #include "widgets/views/smartkv/smartkv_view.h"
 
 using namespace kvlab;
@@ -194,6 +195,33 @@ class SmartKvTest : public QObject {
     QVERIFY2(matrix.text(CacheLayer(1)).startsWith("layer 1 keeps 60 of "), qPrintable(matrix.text(CacheLayer(1))));
     QTest::mouseClick(&matrix, Qt::LeftButton, {}, matrix.middleOf(CacheLayer(2)));
     QCOMPARE(context.focus().layer, CacheLayer(2));
+  }
+
+  /// In a tick that is open behind its decision the choice of that tick is told, and rows about to leave are struck
+  /// out.
+  void aDecisionThatIsNotCarriedOut() {
+    auto s = std::make_shared<Snapshot>(*FakeContext(fixture::withPolicies()).snapshot());
+    const LedgerId row = s->layers[1]->ledger[9];
+    StageView stage{.stage = Stage::Prune, .next = "apply", .actions = {Evict{Layer(1), {}, {row}}}};
+    s->stage = std::make_shared<const StageView>(stage);
+    FakeContext context{SnapshotPtr(s)};
+    nlohmann::json asked;
+    context.answers["decisions"] = [&](const nlohmann::json& of) -> Result<nlohmann::json> {
+      asked = of;
+      return nlohmann::json{{{"detail", "dropped by h2o"}, {"event", "dropped"}, {"ledger", row.value()}}};
+    };
+    SmartKvView view(context, nullptr);
+    show(view, {900, 600});
+    context.setFocus(Focus{s->tick, CacheLayer(1), Head(0), Position(-1), row});
+    QTRY_VERIFY2(view.choice().why().contains("which is open: no row has left yet"), qPrintable(view.choice().why()));
+    QCOMPARE(asked["tick"], s->tick.value() + 1);
+    const PlanGhosts ghosts = planGhosts(*s);
+    QCOMPARE(ghosts.evicted.size(), std::size_t{1});
+    const int position = ghosts.evicted[0].position;
+    QVERIFY(s->context[static_cast<std::size_t>(position)] == row);
+    QVERIFY(ghosts.leavesLayer(CacheLayer(1), position) && !ghosts.leavesLayer(CacheLayer(0), position));
+    QVERIFY2(ghosts.text(*s, CacheLayer(1), position).startsWith("decided: "),
+             qPrintable(ghosts.text(*s, CacheLayer(1), position)));
   }
 
   /// The error of attention stands below what layers keep, a line for each query head.

@@ -98,6 +98,8 @@ void RowActions::addBreaks() {
   addMenu("break", tr("Break when"), tr("Stop a run when something happens to the rows"), Needs::Row, "break_add",
           "condition",
           {{"evicted", "evicted", false, tr("Evicted"), tr("Stop a run in the tick in which a layer loses the row")},
+           {"pruned", "stage(prune) and evicted", false, tr("About to be dropped"),
+            tr("Stop a run inside the tick in which a policy has decided to drop the row, before the row leaves")},
            {"changed", "changed", false, tr("Changed"),
             tr("Stop a run in the tick in which the token of the row is replaced or deleted")},
            {"read", "read", false, tr("Read"),

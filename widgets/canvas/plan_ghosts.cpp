@@ -36,6 +36,20 @@ void addEvictions(PlanGhosts& out, const std::vector<PlannedEviction>& evictions
         out.evicted.push_back({eviction.layer, positions[at(id.value())]});
 }
 
+/// What policies have decided in a tick that is open before it happens.
+std::vector<PlannedEviction> decidedEvictions(const Snapshot& s) {
+  std::vector<PlannedEviction> out;
+  if (!s.stage || s.stage->stage != Stage::Prune || !s.info) return out;
+  for (const Action& action : s.stage->actions) {
+    const auto* evict = std::get_if<Evict>(&action);
+    if (!evict) continue;
+    for (const CacheLayer layer : s.info->cacheLayers.of(evict->layer))
+      if (!evict->kvHead || evict->kvHead->value() == s.info->cacheLayers.partOf(layer))
+        out.push_back({layer, evict->ledger});
+  }
+  return out;
+}
+
 /// The part of the run that is exact now.
 void addStale(PlanGhosts& out, PositionRun run, const Snapshot& s) {
   const auto exact = [&s](std::int32_t p) {
@@ -84,11 +98,15 @@ QString PlanGhosts::text(const Snapshot& snapshot, CacheLayer layer, std::int32_
     if (one.before == position)
       parts << (one.tokens.empty() ? GhostLegend::tr("new rows come before it")
                                    : GhostLegend::tr("“%1” comes before it").arg(textOf(snapshot, one.tokens)));
-  return parts.isEmpty() ? QString() : GhostLegend::tr("queued: ") + parts.join(QStringLiteral(", "));
+  const bool decided = snapshot.stage && snapshot.stage->stage == Stage::Prune;
+  return parts.isEmpty()
+      ? QString()
+      : (decided ? GhostLegend::tr("decided: ") : GhostLegend::tr("queued: ")) + parts.join(QStringLiteral(", "));
 }
 
 PlanGhosts planGhosts(const Snapshot& s) {
   PlanGhosts out;
+  addEvictions(out, decidedEvictions(s), s);
   if (!s.plan) return out;
   for (const PlannedAction& edit : s.plan->edits)
     if (edit.place >= 0 && at(edit.place) < s.pending.size()) addEdit(out, edit, s.pending[at(edit.place)]);

@@ -42,6 +42,7 @@ struct PlanGhosts {
   QString text(const Snapshot& snapshot, CacheLayer layer, std::int32_t position) const;
 };
 
+/// The planned effect of the queue, and what policies have decided in a tick that is open before it happens.
 PlanGhosts planGhosts(const Snapshot& snapshot);
 
 /// A line through rows that go.

@@ -46,7 +46,7 @@ BreakPanel::BreakPanel(InspectorContext& context, QWidget* parent)
                     QStringLiteral("stale(ledger==3)"), QStringLiteral("read(ledger==3)"),
                     QStringLiteral("wrap(layer==3)"), QStringLiteral("rows(layer==0) > 700"),
                     QStringLiteral("changed(rows)"), QStringLiteral("tick == 40"), QStringLiteral("length >= 900"),
-                    QStringLiteral("stage(plan)")});
+                    QStringLiteral("stage(plan)"), QStringLiteral("stage(prune)")});
   m_edit->setCurrentText({});
   m_edit->lineEdit()->setPlaceholderText(tr("Break when…"));
   m_edit->setInsertPolicy(QComboBox::NoInsert);

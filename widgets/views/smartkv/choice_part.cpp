@@ -76,6 +76,7 @@ void ChoicePart::ask() {
   const CacheLayer layer = now.focus.layer;
   const LedgerId row = now.focus.ledger;
   if (at(layer) >= s->layers.size()) return;
+  if (s->stage && s->stage->stage == Stage::Prune) return askTick(Tick(s->tick.value() + 1));
   if (!s->ledger.contains(row) || isResident(*s, layer, row)) return askTick(lastChoice(*s, layer));
   const std::string where =
       "event == \"left_layer\" && layer == " + std::to_string(s->info->cacheLayers.layerOf(layer).value());
@@ -103,7 +104,9 @@ void ChoicePart::askTick(std::optional<Tick> tick) {
     return say(tr("%1: no row had to leave so far").arg(where));
   }
   nlohmann::json of = withLayer(*s, layer, {{"tick", tick->value()}});
-  const QString chosen = tr("%1, tick %2").arg(where).arg(tick->value());
+  const QString chosen = *tick > s->tick
+      ? tr("%1, tick %2, which is open: no row has left yet").arg(where).arg(tick->value())
+      : tr("%1, tick %2").arg(where).arg(tick->value());
   m_ask.query("table", table("decisions", of, {"event", "ledger", "score", "threshold"}, "rank >= 1"),
               [this](const Result<nlohmann::json>& reply) {
                 if (!reply) return say(QString::fromStdString(reply.error().text()));
