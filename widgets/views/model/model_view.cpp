@@ -120,8 +120,11 @@ void ModelView::makeRows() {
                                 tr("What the next token owes to each of the rows, hidden alone; a click shows the row. "
                                    "The colour Knock-out shows the same in the map"));
   m_rowsTable->sortByColumn(m_rowsTable->columnOf("kl"), Qt::DescendingOrder);
+  m_rowsTable->takeColumns();  // titles need room for the arrow
   m_rowsTable->setMinimumHeight(3 * Theme::kRow);
   m_rowsTable->hide();
+  addOption(m_rowsTable->sortOption());
+  connect(m_rowsTable, &SortedTable::sortedByUser, this, [this] { sayOption("sort"); });
   connect(m_rowsTable, &DataTable::chosen, this, [this](const QModelIndex& line) {
     clickLedger(m_rows->lines()[at(m_rowsTable->modelRow(line))].row.ledger);
   });
@@ -131,7 +134,8 @@ void ModelView::makeRows() {
         context().runCommand(QStringLiteral("knock_out"), {{"ledger", nlohmann::json::array()}});
       });
   setObstacle(forget, [this] {
-    return knockOut() ? context().obstacleOf(QStringLiteral("knock_out")) : tr("no row is knocked out");
+    if (!knockOut()) return tr("no row is knocked out");
+    return context().busy() ? tr("the engine is working") : QString();
   });
 }
 
