@@ -1636,6 +1636,9 @@ interface Lab {
    * NAME.sweep unless given. A cell that fails is a row with its error; what the sweep itself runs into is thrown. */
   sweep(spec: SweepSpec | string, options?: { out?: string; jobs?: number; resume?: boolean }): SweepResult;
   openCapture(path: string): Session;
+  /** A cell of a sweep as a session that has read the story, was asked the question and has answered. `question` counts the cell's
+   * questions from 0, in the order of its stories and answers. */
+  openCell(folder: string, cell: number, question?: number): Session;
   /** Text (UTF-8) of a file, from --out or the current folder; "resource:demo/story.txt" comes with the program. */
   readText(path: string): string;
   /** Writes a file whole or not at all; relative paths go to --out. */

@@ -43,6 +43,8 @@ QString sessionName(const json& request) {
   if (member(request, "name").is_string()) return manifestText(member(request, "name"));
   if (request.contains("recovery")) return QStringLiteral("the last session");
   if (request.contains("capture")) return manifestText(member(request, "capture"));
+  if (request.contains("sweep"))
+    return "cell " + manifestText(member(request, "cell")) + " of " + manifestText(member(request, "sweep"));
   const json& manifest = member(request, "manifest");
   const auto text = [&](const char* key) {
     const json value = manifestValue(manifest, key);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The request that opens a session, {manifest, name?, start?} or {capture}: a short name of the session for menus, from
-// its model and special settings, and the text that the session begins with. `start` is {text}, or {file}, which may be
-// a resource. Functions without a state; any thread.
+// The request that opens a session, {manifest, name?, start?}, {capture} or {sweep, cell, question}: a short name of
+// the session for menus, from its model and special settings, and the text that the session begins with. `start` is
+// {text}, or {file}, which may be a resource. Functions without a state; any thread.
 #pragma once
 #include <QString>
 #include <nlohmann/json.hpp>

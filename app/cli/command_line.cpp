@@ -168,11 +168,16 @@ void addSweep(CLI::App& sweep, CommandLine& line) {
       addOption(sweep, "--merge", "DIR", words.merge, "merge shards, or a folder of them, into --out")->expected(1, -1);
   CLI::Option* status =
       addOption(sweep, "--status", "DIR", words.status, "what the journals of a sweep and of its shards say");
+  CLI::Option* cell = addOption(
+      sweep, "--cell", "CELL[:QUESTION]", words.cell,
+      "SPEC.json is the folder of a sweep: ask a question of a cell again; --out FILE.kvcap keeps the session");
   for (CLI::Option* other : {spec, resume, jobs, dry, shard, slurm}) {
     merge->excludes(other);
     status->excludes(other);
+    if (other != spec) cell->excludes(other);
   }
   merge->excludes(status);
+  cell->needs(spec);
   sweep.footer(
       "With --slurm, words behind -- are options of sbatch. Exit codes: 0 all cells done, 1 a cell failed (of a shard, "
       "the merge says "

@@ -25,6 +25,7 @@ struct SweepWords {
   std::string shard;               // --shard I/N
   std::vector<std::string> merge;  // --merge DIR..
   std::string status;              // --status DIR
+  std::string cell;                // --cell CELL[:QUESTION]
   bool slurm = false;              // --slurm
   std::string partition, time;     // --partition, --time
   int array = 0;                   // --array, 0 = a shard per group

@@ -22,6 +22,8 @@ Ending printReplay(const CommandLine& line);
 Ending runSweepCommand(const CommandLine& line);
 /// kvlab sweep --status.
 Ending printSweepStatus(const CommandLine& line);
+/// kvlab sweep --cell.
+Ending openCellCommand(const CommandLine& line);
 /// kvlab sweep --slurm.
 Ending submitSweep(const CommandLine& line);
 Ending runTrain(const CommandLine& line);

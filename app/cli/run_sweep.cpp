@@ -87,6 +87,7 @@ Ending runSweepCommand(const CommandLine& line) {
   if (!line.sweep.merge.empty()) return mergeShards(line);
   if (!line.sweep.status.empty()) return printSweepStatus(line);
   if (line.sweep.slurm) return submitSweep(line);
+  if (!line.sweep.cell.empty()) return openCellCommand(line);
   SweepOptions options;
   options.out = line.out;
   options.resources = resourceRoot();

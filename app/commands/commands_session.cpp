@@ -7,8 +7,6 @@
 #include "app/base/session_request.h"
 #include "app/commands/command_registry.h"
 #include "app/commands/command_rules.h"
-#include "app/forms/living_settings.h"
-#include "app/plain/core_sweep.h"
 #include "app/plain/read_file.h"
 #include "app/plain/resources.h"
 #include "app/plain/script_lines.h"
@@ -114,14 +112,16 @@ Status openSweep(CommandHost& host, const QString& path) {
 }
 
 Status openSweepCell(CommandHost& host, const Json& args) {
-  const SweepShownPtr shown = SweepSource::of(host.context()).sweep();
-  if (!shown) return Error("blocked", "the cell was not opened", "no sweep is shown", "open one with Open Sweep");
-  const QFileInfo place(QString::fromStdString(shown->place));
-  const QString folder = place.isDir() ? place.filePath() : place.path();
-  Json request =
-      KV_TRY(sweepCellRequest(folder.toStdString(), memberOr(args, "cell", std::int64_t{-1}), resourceRoot()));
-  request["manifest"] = shortManifest(request["manifest"]);
-  return openAsking(host, request);
+  Json folder = member(args, "sweep");
+  if (const SweepShownPtr shown = SweepSource::of(host.context()).sweep(); folder.is_null() && shown) {
+    const QFileInfo place(QString::fromStdString(shown->place));
+    folder = (place.isDir() ? place.filePath() : place.path()).toStdString();
+  }
+  if (folder.is_null())
+    return Error("blocked", "the cell was not opened", "no sweep is shown", "open one with Open Sweep");
+  return openAsking(
+      host,
+      {{"sweep", folder}, {"cell", member(args, "cell")}, {"question", memberOr(args, "question", std::int64_t{0})}});
 }
 
 Status saveScript(CommandHost& host, const QString& path) {
@@ -176,8 +176,13 @@ void addFiles(std::vector<Command>& list) {
       {.args = {{"path", "string", "the file; asked for when missing"},
                 {"spec", "object", "a specification that is in no file"},
                 {"out", "string", "the folder of the results; NAME.sweep when missing"}}});
-  add(list, {"open_sweep_cell", "Open Cell as Session", "", "Open a session as a cell of the shown sweep was one."},
-      openSweepCell, {}, {.args = {{"cell", "number", "the cell's index in the results", true}}});
+  add(list,
+      {"open_sweep_cell", "Open Cell as Session", "",
+       "Open a session as a cell of a sweep was one, at the moment of an answer."},
+      openSweepCell, {},
+      {.args = {{"cell", "number", "the cell's index in the results", true},
+                {"question", "number", "which of the cell's questions, 0 unless given"},
+                {"sweep", "string", "the folder of the sweep; that of the shown one when missing"}}});
 }
 
 }  // namespace

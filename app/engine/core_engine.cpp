@@ -7,6 +7,7 @@
 #include "core/api/log.h"
 #include "core/api/manifest_values.h"
 #include "core/api/read_json.h"
+#include "core/experiment/sweep_moment.h"
 #include "core/lanes/session_holder.h"
 #include "core/tables/tables.h"
 #include "core/verbs/capture_session.h"
@@ -104,6 +105,15 @@ Result<std::unique_ptr<Engine>> openCapture(const json& request, const std::stri
   return engineOf(KV_TRY(openCaptured(path, resources, to, progress)));
 }
 
+Result<std::unique_ptr<Engine>> openCell(const json& request, const std::string& resources, const Progress& progress) {
+  SweepPlace place{memberOr(request, "sweep", std::string()), memberOr(request, "cell", std::int64_t{-1})};
+  place.question = static_cast<int>(memberOr(request, "question", std::int64_t{0}));
+  logInfo("opening cell " + std::to_string(place.cell) + " of " + place.folder);
+  SweepMoment moment = KV_TRY(openSweepCell(place, resources, progress));
+  if (!moment.same()) logWarning("the cell answers otherwise than its sweep did");
+  return engineOf(std::move(moment.session));
+}
+
 Result<std::unique_ptr<Engine>> openLeft(const json& request, const std::string& resources, const Progress& progress) {
   const auto path = memberOr(request, "recovery", std::string());
   logInfo("opening " + path);
@@ -118,6 +128,7 @@ EngineFactory coreEngines(std::string resources) {
     return [resources, request](const Progress& progress) -> Result<std::unique_ptr<Engine>> {
       if (request.contains("recovery")) return openLeft(request, resources, progress);
       if (request.contains("capture")) return openCapture(request, resources, progress);
+      if (request.contains("sweep")) return openCell(request, resources, progress);
       return openManifest(request.contains("manifest") ? member(request, "manifest") : json::object(), resources,
                           progress);
     };

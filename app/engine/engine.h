@@ -47,8 +47,8 @@ class Engine {
 
 /// Builds an engine on the engine thread.
 using EngineOpener = std::function<Result<std::unique_ptr<Engine>>(const Progress& progress)>;
-/// Makes engines for requests of the program: the opener for {"manifest":{..}}, {"capture":"path", "to":tick?} or
-/// {"recovery":"path"}. Any thread.
+/// Makes engines for requests of the program: the opener for {"manifest":{..}}, {"capture":"path", "to":tick?},
+/// {"sweep":"folder", "cell":index, "question":n?} or {"recovery":"path"}. Any thread.
 using EngineFactory = std::function<EngineOpener(const nlohmann::json& request)>;
 
 }  // namespace kvlab

@@ -11,9 +11,5 @@ Result<SweepOutcome> sweep(const nlohmann::json& specOrPath, SweepOptions& optio
 nlohmann::json sweepAnswer(const std::string& name, const std::string& out, const SweepOutcome& outcome);
 /// Cells of a specification. Errors: bad_sweep.
 Result<std::int64_t> sweepSize(const nlohmann::json& spec);
-/// The request that opens a session like a cell of a sweep: {manifest, start?}. `folder` has the sweep's journal; the
-/// session reads the first story of the cell where `resources` or the journal have the story. Errors: unreadable_file,
-/// bad_journal, bad_argument.
-Result<nlohmann::json> sweepCellRequest(const std::string& folder, std::int64_t cell, const std::string& resources);
 
 }  // namespace kvlab

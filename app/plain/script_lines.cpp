@@ -49,6 +49,11 @@ std::string scriptText(const json& value) { return value.dump(-1, ' ', false, js
 std::string openingLine(const json& request) {
   for (const char* file : {"capture", "recovery"})
     if (request.contains(file)) return "s = lab.openCapture(" + scriptText(absolute(member(request, file))) + ")";
+  if (request.contains("sweep"))
+    return "s = lab.openCell(" +
+        inCommas({scriptText(absolute(member(request, "sweep"))), scriptText(member(request, "cell")),
+                  scriptText(member(request, "question"))}) +
+        ")";
   json manifest = member(request, "manifest").is_object() ? member(request, "manifest") : json::object();
   if (manifest.contains("model")) manifest["model"] = absolute(manifest["model"]);
   return "s = lab.open(" + scriptText(manifest) + ")";

@@ -100,7 +100,8 @@ class WindowPort {
   virtual ~WindowPort() = default;
   virtual ViewPort& views() const = 0;
   virtual SweepPort& sweeps() const = 0;
-  /// Opens {"manifest":{..}} or {"capture":"path"} and shows the session.
+  /// Opens {"manifest":{..}}, {"capture":"path"} or {"sweep":"folder", "cell":index, "question":n} and shows the
+  /// session.
   virtual void openSession(const nlohmann::json& request, Opened opened) = 0;
   /// The shown session; null before the first one.
   virtual SessionPtr session() const = 0;

@@ -281,6 +281,8 @@
     },
     open(manifest = {}) { return new Session(native(host.open(pack({ manifest })), () => true)); },
     openCapture(path) { return new Session(native(host.open(pack({ capture: path })), () => true)); },
+    /** A cell of a sweep at the moment of an answer. */
+    openCell(folder, cell, question = 0) { return new Session(native(host.open(pack({ sweep: folder, cell, question })), () => true)); },
     /** Runs a sweep (core/experiment/sweep_spec.h): an object, or the name of a file. */
     sweep(spec, options = {}) { return native(host.sweep(pack({ spec, options })), (code) => code !== "cancelled" && code !== "bad_argument"); },
     /** Text of a file; "resource:demo/story.txt" is one that comes with the program. */

@@ -78,12 +78,21 @@ Result<Json> ScriptCalls::call(int handle, const QString& verb, const QString& a
 
 Result<Json> ScriptCalls::open(const QString& text) {
   Json request = Json::parse(text.toStdString(), nullptr, false);
+  const auto path = [&](const char* key, const std::string& what) -> Status {
+    if (!request[key].is_string()) return badArgument(what, "the path is not a string", "path", request[key]);
+    if (const std::string fault = pathFault(request[key].get<std::string>()); !fault.empty())
+      return badArgument(what, "the path " + fault, "path", request[key]);
+    request[key] = resolved(request[key], false);
+    return ok();
+  };
   if (request.contains("capture")) {
-    if (!request["capture"].is_string())
-      return badArgument("the capture was not opened", "the path is not a string", "path", request["capture"]);
-    if (const std::string fault = pathFault(request["capture"].get<std::string>()); !fault.empty())
-      return badArgument("the capture was not opened", "the path " + fault, "path", request["capture"]);
-    request["capture"] = resolved(request["capture"], false);
+    KV_TRY(path("capture", "the capture was not opened"));
+  } else if (request.contains("sweep")) {
+    KV_TRY(path("sweep", "the cell was not opened"));
+    for (const char* number : {"cell", "question"})
+      if (!request[number].is_number_integer())
+        return badArgument("the cell was not opened", std::string(number) + " is no whole number", number,
+                           request[number]);
   } else {
     if (!request["manifest"].is_object())
       return badArgument("the session was not opened", "the manifest is not an object", "manifest",

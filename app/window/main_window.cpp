@@ -267,9 +267,10 @@ void MainWindow::refreshRecent(QMenu* menu) {
   for (const QString& text : recent) {
     const auto request = nlohmann::json::parse(text.toStdString(), nullptr, false);
     if (!request.is_object()) continue;
-    const bool capture = request.contains("capture");
-    QAction* action = menu->addAction(sessionName(request), this, [this, request, capture] {
-      if (capture) return m_context.runCommand("open_capture", {{"path", member(request, "capture")}});
+    QAction* action = menu->addAction(sessionName(request), this, [this, request] {
+      if (request.contains("capture"))
+        return m_context.runCommand("open_capture", {{"path", member(request, "capture")}});
+      if (request.contains("sweep")) return m_context.runCommand("open_sweep_cell", request);
       beforeOpening(sessionName(request), [this, request] { m_context.runCommand("new_session", request); });
     });
     action->setToolTip(text);

@@ -259,7 +259,10 @@ std::string paretoSvg(const std::string& title, std::span<const SweepPoint> poin
     sets.back().second.push_back(&point);
     if (std::find(series.begin(), series.end(), point.series) == series.end()) series.push_back(point.series);
   }
-  const double row = kTop + kPanelHeight + kBottom, width = kLeft + 2 * kPanelWidth + kGap + kLegend;
+  const bool withKl = std::ranges::any_of(points, [](const SweepPoint& p) { return p.kl && p.bytes; });
+  const bool scored = !withKl || std::ranges::any_of(points, [](const SweepPoint& p) { return p.shown().has_value(); });
+  const double across = withKl && scored ? 2 * kPanelWidth + kGap : kPanelWidth;
+  const double row = kTop + kPanelHeight + kBottom, width = kLeft + across + kLegend;
   const double height = std::max(40 + row * static_cast<double>(std::max<std::size_t>(1, sets.size())),
                                  80 + 18.0 * static_cast<double>(series.size()));
   Svg svg;
@@ -272,16 +275,18 @@ std::string paretoSvg(const std::string& title, std::span<const SweepPoint> poin
   for (std::size_t i = 0; i < sets.size(); ++i) {
     const double top = 40 + row * static_cast<double>(i) + kTop - 16;
     svg.text(kLeft, top - 30, sets[i].first, " fill=\"#555555\"");
+    std::vector<Panel> panels;
+    if (scored) panels.push_back(recallPanel(sets[i].second, series));
+    if (withKl) panels.push_back(klPanel(sets[i].second, series));
     double left = kLeft;
-    for (const Panel& panel : {recallPanel(sets[i].second, series), klPanel(sets[i].second, series)}) {
+    for (const Panel& panel : panels) {
       drawFrame(svg, panel, left, top);
       for (const Line& line : panel.lines) drawLine(svg, panel, line, left, top);
       left += kPanelWidth + kGap;
     }
   }
-  const double legend = kLeft + 2 * kPanelWidth + kGap + 18;
   for (std::size_t i = 0; i < series.size(); ++i) {
-    const double y = 84 + 18 * static_cast<double>(i);
+    const double legend = kLeft + across + 18, y = 84 + 18 * static_cast<double>(i);
     svg.line(legend, y, legend + 20, y, Svg::stroke(i, 1.5));
     svg.mark(legend + 10, y, i);
     svg.text(legend + 27, y + 4, series[i]);

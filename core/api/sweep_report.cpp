@@ -24,7 +24,7 @@ th,td{text-align:right;padding:3px 9px;border-bottom:1px solid var(--line)}
 th{font-weight:600;font-size:13px}th:first-child{text-align:left}tbody th{font-weight:400;font-size:15px}
 td small{color:inherit;opacity:.75}.wide{overflow-x:auto}
 figure{display:inline-block;margin:8px 22px 12px 0;vertical-align:top}figcaption{font-size:13px;font-weight:600}
-.plot{background:#fff;overflow-x:auto}
+.plot{background:#fff;overflow-x:auto}.cells td{text-align:left}code{font-size:13px}summary{cursor:pointer}
 .s0{background:#b5362b;color:#fff}.s1{background:#df6d38;color:#000}.s2{background:#f4c27a;color:#000}
 .s3{background:#cfe3b4;color:#000}.s4{background:#3f9a5f;color:#000}
 )";
@@ -140,6 +140,30 @@ class SweepHtml {
     return tableOf(headRow("", {"right", "rows kept, %", "in part", "rows kept, %", "wrong", "rows kept, %"}), body);
   }
 
+  /// Every cell with its score, those of its answers, and the command that asks its first question again.
+  std::string cells(std::span<const SweepRow> rows) const {
+    std::string body;
+    for (const SweepRow& row : rows) {
+      const std::string number = std::to_string(row.index);
+      std::string answers;
+      for (const SweepAnswer& one : row.answers) answers += (answers.empty() ? "" : " ") + percentText(one.score);
+      std::string line = markupElement("th", number);
+      for (const std::string& text : {row.prompts, row.series() + budgetWords(row.budget), std::to_string(row.seed)})
+        line += markupElement("td", markupText(text));
+      const auto score = row.measure("score");
+      line += markupElement("td",
+                            row.error   ? "failed: " + markupText(row.error->text())
+                                : score ? percentText(*score)
+                                        : "");
+      line += markupElement("td", answers);
+      line += markupElement("td", row.error ? "" : markupElement("code", "kvlab sweep . --cell " + number + ":0"));
+      body += markupElement("tr", line) + "\n";
+    }
+    const std::string head = headRow("cell", {"prompts", "settings", "seed", "score", "of its answers", "to open it"});
+    return "<details class=\"cells\">" + markupElement("summary", countedText(std::ssize(rows), "cell", "cells")) +
+        tableOf(head, body) + "</details>";
+  }
+
  private:
   struct Share {
     double sum = 0;
@@ -187,8 +211,11 @@ std::string sweepHtml(const std::string& title, std::span<const SweepRow> rows, 
   std::string main = markupElement("h1", markupText(title)) + "<p>" + countedText(std::ssize(rows), "cell", "cells") +
       ", " + std::to_string(failed) + " failed; " + countedText(answers, "generated answer", "generated answers") +
       ".</p>\n";
-  main +=
-      part("Scores", "Share of the wanted texts in the answers, in percent, with its 95 % interval.", html.scores());
+  main += part(
+      "Scores",
+      "Share of the wanted texts in the answers, in percent, with its 95 % interval: Wilson's where every answer is "
+      "right or wrong, else a bootstrap over stories.",
+      html.scores());
   main +=
       part("Depth and length",
            "Scores in percent by the place of the needle (0 % = first) and the tokens of the prompt.", html.depths());
@@ -199,6 +226,12 @@ std::string sweepHtml(const std::string& title, std::span<const SweepRow> rows, 
            html.survival());
   main += part("Against the budget", "Score or recall with 95 % intervals, and KL where it was measured.",
                "<div class=\"plot\">" + paretoSvg(title, points) + "</div>");
+  main += part(
+      "Cells",
+      "Scores in percent. The command, in the folder of this report, asks a question of the cell again and compares "
+      "the answer: the number behind the colon counts the answers from 0. With --out FILE.kvcap it keeps the "
+      "session at that moment, for kvlab replay, the window, scripts and Python.",
+      html.cells(rows));
   return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
          "content=\"width=device-width\"><title>" +
       markupText(title) + "</title><style>" + kSweepStyle + "</style></head><body><main>\n" + main +

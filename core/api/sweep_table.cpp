@@ -236,19 +236,20 @@ class Draws {
   std::uint64_t m_state = 1;
 };
 
-template <class Sum>
-std::pair<double, double> bootstrap(std::span<const std::pair<Sum, int>> stories) {
+using StorySum = std::pair<double, int>;  // of scores, and their number
+
+std::pair<double, double> bootstrap(std::span<const StorySum> stories) {
   Draws draws;
   std::vector<double> means;
   for (int i = 0; i < kResamples; ++i) {
-    Sum right = 0;
+    double sum = 0;
     int asked = 0;
     for (std::size_t k = 0; k < stories.size(); ++k) {
-      const auto& story = stories[draws.below(stories.size())];
-      right += story.first;
+      const StorySum& story = stories[draws.below(stories.size())];
+      sum += story.first;
       asked += story.second;
     }
-    means.push_back(asked ? static_cast<double>(right) / asked : 0);
+    means.push_back(asked ? sum / asked : 0);
   }
   std::sort(means.begin(), means.end());
   return {means[kResamples * 25 / 1000], means[kResamples * 975 / 1000 - 1]};
@@ -271,8 +272,7 @@ class Mean {
 SweepPoint together(const std::vector<const SweepRow*>& rows) {
   const SweepRow& first = *rows.front();
   SweepPoint point{first.prompts, first.ask, first.series(), first.budget, first.task, first.length};
-  std::vector<std::pair<int, int>> stories;
-  std::vector<std::pair<double, int>> scores;
+  std::vector<StorySum> stories, scores;
   Mean kl, answer, bytes, share;
   for (const SweepRow* row : rows) {
     ++point.cells;
@@ -287,12 +287,12 @@ SweepPoint together(const std::vector<const SweepRow*>& rows) {
   }
   point.stories = static_cast<int>(stories.size());
   for (const auto& [right, asked] : stories) {
-    point.right += right;
+    point.right += static_cast<int>(right);
     point.asked += asked;
   }
   if (point.asked) {
     point.recall = static_cast<double>(point.right) / point.asked;
-    std::tie(point.low, point.high) = bootstrap<int>(stories);
+    std::tie(point.low, point.high) = meanInterval(stories);
   }
   double sum = 0;
   for (const auto& [score, answers] : scores) {
@@ -301,7 +301,7 @@ SweepPoint together(const std::vector<const SweepRow*>& rows) {
   }
   if (point.answers) {
     point.score = sum / point.answers;
-    std::tie(point.scoreLow, point.scoreHigh) = bootstrap<double>(scores);
+    std::tie(point.scoreLow, point.scoreHigh) = meanInterval(scores);
   }
   point.kl = kl.value();
   point.klAnswer = answer.value();
@@ -458,7 +458,12 @@ std::vector<SweepPoint> sweepPoints(std::span<const SweepRow> rows) {
 }
 
 std::pair<double, double> meanInterval(std::span<const std::pair<double, int>> stories) {
-  return stories.empty() ? std::pair(0.0, 1.0) : bootstrap<double>(stories);
+  if (stories.empty()) return {0, 1};
+  const bool proportion = std::ranges::all_of(
+      stories, [](const StorySum& one) { return one.second == 1 && (one.first == 0 || one.first == 1); });
+  if (!proportion) return bootstrap(stories);
+  const auto right = std::ranges::count_if(stories, [](const StorySum& one) { return one.first == 1; });
+  return wilson(static_cast<int>(right), static_cast<int>(stories.size()));
 }
 
 std::pair<double, double> wilson(int right, int asked) {

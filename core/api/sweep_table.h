@@ -115,9 +115,9 @@ struct SweepPoint {
   std::optional<SweepBudget> budget = {};
   std::string task = {};  // of generated prompts, and their length
   int length = 0, answers = 0;
-  double score = 0, scoreLow = 0, scoreHigh = 0;  // mean over answers, and 95 %: bootstrap over stories
+  double score = 0, scoreLow = 0, scoreHigh = 0;  // mean over answers, and 95 %: meanInterval()
   int cells = 0, failed = 0, stories = 0, asked = 0, right = 0;
-  double recall = 0, low = 0, high = 0;  // 95 %: bootstrap over stories
+  double recall = 0, low = 0, high = 0;  // 95 %: meanInterval()
   std::optional<double> kl = {}, klAnswer = {}, bytes = {},
                         share = {};  // means over cells; share = bytes of the reference's bytes
 
@@ -128,9 +128,7 @@ struct SweepPoint {
   std::optional<Shown> shown() const;
 };
 
-/// Points stand in the order of their first cells. An interval comes from 2 000 resamples of whole stories with
-/// replacement, because questions about one story are not independent: percentiles 2.5 and 97.5 (Efron and Tibshirani
-/// 1993, chapter 13). The random numbers have a fixed start, so equal rows give equal figures.
+/// Points stand in the order of their first cells.
 std::vector<SweepPoint> sweepPoints(std::span<const SweepRow> rows);
 /// The points as columns: prompts, ask, series, budget, cells, failed, stories, asked, right, recall and its interval,
 /// kl, kl_answer, bytes, share; where answers were generated also task, length, answers, score and its interval.
@@ -138,19 +136,25 @@ std::vector<TableColumn> summaryColumns(std::span<const SweepPoint> points);
 /// summary.csv, a line per point (RFC 4180).
 std::string summaryCsv(std::span<const SweepPoint> points);
 
-/// 95 % interval of a mean over stories, each given as (sum, count), in the same way.
+/// 95 % interval of a mean over stories, each given as (sum, count). Where every story has one question whose score is
+/// 0 or 1 the mean is a proportion, and the interval is Wilson's, because resamples of equal scores have no spread.
+/// Else 2 000 resamples of whole stories with replacement, because questions about one story are not independent,
+/// percentiles 2.5 and 97.5 (Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapter 13). The random
+/// numbers have a fixed start, so equal stories give equal figures. No story: 0 to 1.
 std::pair<double, double> meanInterval(std::span<const std::pair<double, int>> stories);
-/// Wilson's score interval of right out of asked, 95 % (Wilson 1927).
+/// Wilson's score interval of right out of asked, 95 %: (p + z^2 / 2n +- z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2
+/// / n) with z = 1.96 (Wilson 1927, Journal of the American Statistical Association 22, page 209). None asked: 0 to 1.
 std::pair<double, double> wilson(int right, int asked);
 
-// The Pareto plot of a sweep as SVG: recall against budget with 95 % intervals, and KL against bytes, one line per
-// series. Numbers and points only, no script; equal points give equal bytes. Pure function; any thread.
+// The Pareto plot of a sweep as SVG: recall against budget with 95 % intervals, and KL against bytes, each where it
+// was measured, one line per series. Numbers and points only, no script; equal points give equal bytes. Pure function;
+// any thread.
 
 /// A row of panels per prompt set.
 std::string paretoSvg(const std::string& title, std::span<const SweepPoint> points);
 /// One HTML file without scripts and without other files: scores by task, policy and budget; by depth and length; rows
-/// of the needle beside right and wrong answers; the Pareto plot. Equal rows give equal bytes. Pure function; any
-/// thread.
+/// of the needle beside right and wrong answers; the Pareto plot; each cell with the command that opens it. Equal rows
+/// give equal bytes. Pure function; any thread.
 std::string sweepHtml(const std::string& title, std::span<const SweepRow> rows, std::span<const SweepPoint> points);
 
 // The request for a sweep, its reports on the way, and its results.

@@ -88,6 +88,18 @@ class Sweep {
     return out;
   }
 
+  Result<SweepCellInput> input(std::int64_t index) {
+    m_cells = KV_TRY(sweepCells(m_spec));
+    if (index < 0 || index >= std::ssize(m_cells))
+      return Error("bad_argument", "the cell was not opened", "there is no cell " + std::to_string(index),
+                   "name one from 0 to " + std::to_string(std::ssize(m_cells) - 1), "cell", index);
+    KV_TRY(openModel());
+    const SweepCell& cell = m_cells[static_cast<std::size_t>(index)];
+    const json set = KV_TRY(setOf(m_spec.prompts[cell.prompts]));
+    KV_TRY(readStoriesOf(cell.prompts, cell.seed, set));
+    return SweepCellInput{cell, m_stories.at({cell.prompts, cell.seed})->stories, idOf(cell)};
+  }
+
  private:
   /// Adds the work of a prompt set.
   Status measure(std::size_t prompts, SweepEstimate& out) {
@@ -172,19 +184,27 @@ class Sweep {
 
   Status readPrompts() {
     for (std::size_t i = 0; i < m_spec.prompts.size(); ++i) {
-      const SweepPrompts& prompts = m_spec.prompts[i];
-      const std::string place = prompts.file.empty() ? "prompts[" + std::to_string(i) + "].set" : pathOf(prompts.file);
-      json set = prompts.set;
-      if (!prompts.file.empty()) set = KV_TRY(readPromptFile(place));
-      for (const std::int64_t seed : m_spec.seeds) {
-        if (!prompts.task.task.empty()) set = KV_TRY(writtenPrompts(prompts, seed));
-        std::vector<SweepStory> stories = KV_TRY(readStories(set, place, seed, m_host->model(), prompts.use));
-        auto& entry = m_stories[{i, seed}] = std::make_unique<Stories>();
-        entry->stories = std::move(stories);
-        entry->hash = hashOf(set);
-      }
+      const json set = KV_TRY(setOf(m_spec.prompts[i]));
+      for (const std::int64_t seed : m_spec.seeds) KV_TRY(readStoriesOf(i, seed, set));
     }
     for (SweepCell& cell : m_cells) m_stories.at({cell.prompts, cell.seed})->waiting += isOurs(cell);
+    return ok();
+  }
+
+  /// The set that a file or the specification has; null = it is written for each seed.
+  Result<json> setOf(const SweepPrompts& prompts) const {
+    return prompts.file.empty() ? prompts.set : readPromptFile(pathOf(prompts.file));
+  }
+
+  Status readStoriesOf(std::size_t i, std::int64_t seed, const json& set) {
+    const SweepPrompts& prompts = m_spec.prompts[i];
+    const std::string place = prompts.file.empty() ? "prompts[" + std::to_string(i) + "].set" : pathOf(prompts.file);
+    const json written = prompts.task.task.empty() ? json() : KV_TRY(writtenPrompts(prompts, seed));
+    const json& used = prompts.task.task.empty() ? set : written;
+    std::vector<SweepStory> stories = KV_TRY(readStories(used, place, seed, m_host->model(), prompts.use));
+    auto& entry = m_stories[{i, seed}] = std::make_unique<Stories>();
+    entry->stories = std::move(stories);
+    entry->hash = hashOf(used);
     return ok();
   }
 
@@ -462,6 +482,10 @@ class Sweep {
 }  // namespace
 
 Result<SweepOutcome> runSweep(const SweepSpec& spec, const SweepOptions& options) { return Sweep(spec, options).run(); }
+
+Result<SweepCellInput> sweepCellInput(const SweepSpec& spec, const SweepOptions& options, std::int64_t index) {
+  return guarded("the cell was not opened", [&] { return Sweep(spec, options).input(index); });
+}
 
 Result<SweepSpec> namedSweep(const json& given, SweepOptions& options) {
   SweepSpec spec;

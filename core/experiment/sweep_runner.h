@@ -27,6 +27,16 @@ Result<SweepOutcome> runSweep(const SweepSpec& spec, const SweepOptions& options
 /// NAME.sweep, `folder` becomes that of the file; both are stored in `options`.
 Result<SweepOutcome> runSweep(const nlohmann::json& given, SweepOptions& options);
 
+/// What a cell reads, and the id that its results have.
+struct SweepCellInput {
+  SweepCell cell;
+  std::vector<SweepStory> stories;
+  std::string id;
+};
+/// Opens the model and its prompts. Errors: those of runSweep() before its first cell; bad_argument, there is no such
+/// cell.
+Result<SweepCellInput> sweepCellInput(const SweepSpec& spec, const SweepOptions& options, std::int64_t index);
+
 /// The specification that a request names, as runSweep() takes it; fills `out` and `folder` of the options.
 Result<SweepSpec> namedSweep(const nlohmann::json& given, SweepOptions& options);
 

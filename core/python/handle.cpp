@@ -53,6 +53,12 @@ Result<std::shared_ptr<Handle>> Handle::openCapture(const std::string& path, con
   return std::shared_ptr<Handle>(new Handle(std::make_unique<SessionHolder>(std::move(replay.session))));
 }
 
+Result<std::shared_ptr<Handle>> Handle::openCell(const SweepPlace& place, const std::string& resources,
+                                                 Interrupts& interrupts) {
+  SweepMoment moment = KV_TRY(openSweepCell(place, resources, progressOf(interrupts)));
+  return std::shared_ptr<Handle>(new Handle(std::make_unique<SessionHolder>(std::move(moment.session))));
+}
+
 InRule::InRule() { ++depth(); }
 InRule::~InRule() { --depth(); }
 int& InRule::depth() {

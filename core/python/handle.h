@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/api/guarded.h"
+#include "core/experiment/sweep_moment.h"
 #include "core/lanes/session_holder.h"
 
 namespace kvlab::python {
@@ -62,6 +63,9 @@ class Handle {
                                               Interrupts& interrupts);
   static Result<std::shared_ptr<Handle>> openCapture(const std::string& path, const std::string& resources,
                                                      Interrupts& interrupts);
+  /// A cell of a sweep at the moment of an answer (core/experiment/sweep_moment.h).
+  static Result<std::shared_ptr<Handle>> openCell(const SweepPlace& place, const std::string& resources,
+                                                  Interrupts& interrupts);
 
   /// Errors: closed_session, and those of SessionHolder::execute().
   Result<nlohmann::json> call(const std::string& verb, const nlohmann::json& args, Interrupts& interrupts);

@@ -87,6 +87,13 @@ nb::tuple openCapture(const std::string& path, const std::string& resources, con
                   [](Shared made) { return nb::cast(made); });
 }
 
+nb::tuple openCell(const std::string& folder, std::int64_t cell, int question, const std::string& resources,
+                   const nb::object& progress) {
+  const SweepPlace place{folder, cell, question};
+  return answerOf(without(progress, [&](Interrupts& asks) { return Handle::openCell(place, resources, asks); }),
+                  [](Shared made) { return nb::cast(made); });
+}
+
 nb::tuple call(const Shared& self, const std::string& verb, nb::handle args, const nb::object& progress) {
   const json given = toJson(args);
   return answerOf(without(progress, [&](Interrupts& asks) { return self->call(verb, given, asks); }),
@@ -379,6 +386,8 @@ NB_MODULE(_core, m) {
   m.def("plan_of_sweep", &planOfSweep, nb::arg("spec"), nb::arg("out"), nb::arg("resources"));
   m.def("merge", &merge, nb::arg("folders"), nb::arg("out"));
   m.def("open", &open, nb::arg("manifest"), nb::arg("resources"), nb::arg("progress").none());
+  m.def("open_cell", &openCell, nb::arg("folder"), nb::arg("cell"), nb::arg("question"), nb::arg("resources"),
+        nb::arg("progress").none());
   m.def("open_capture", &openCapture, nb::arg("path"), nb::arg("resources"), nb::arg("progress").none());
   m.def("lists", &lists);
   m.def("list_text", &listText, nb::arg("name"), nb::arg("markdown"));

@@ -66,6 +66,7 @@ void CommandLineTest::everySubcommandGivesJson_data() {
                              "bench",
                              "bench tick",
                              "sweep a.json",
+                             "sweep a --cell 3:1",
                              "train gates --text a.txt",
                              "perplexity --text a.txt",
                              "clinic",

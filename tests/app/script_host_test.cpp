@@ -210,7 +210,8 @@ void ScriptHostTest::passes_data() {
       "expectError(() => lab.writeText('sub', 'x'), 'io')");
   row("no files",
       "for (const [path, why] of [['', 'is empty'], ['a\\0b', 'has a NUL character']]) "
-      "for (const use of [() => lab.readText(path), () => lab.writeText(path, 'x'), () => lab.openCapture(path), "
+      "for (const use of [() => lab.readText(path), () => lab.writeText(path, 'x'), () => lab.openCapture(path), () => "
+      "lab.openCell(path, 0), "
       "() => lab.sweep(path), () => lab.sweep({name: 'a'}, {out: path}), () => view.screenshot('map', path), "
       "() => expectDump('map', path), () => expectImage('map', path)]) "
       "{ const e = expectError(use, 'bad_argument'); expect(e.why.endsWith(why) && !e.message.includes('\\0'), "

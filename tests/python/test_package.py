@@ -278,6 +278,19 @@ class Sweeps(unittest.TestCase):
         again = kvlab.sweep(small_sweep(seeds=(1, 2)), out=self.folder / "small", resume=True)
         self.assertEqual((again.found, list(again)), (6, list(done)))
 
+    def test_a_cell_opens_at_its_answer(self):
+        spec = {**small_sweep(), "prompts": [{"task": "needle_single_1", "length": 160, "samples": 2, "max_new_tokens": 4}],
+                "measure": ["answers"]}
+        kvlab.sweep(spec, out=self.folder / "tasks")
+        answers = [json.loads(one) for one in (self.folder / "tasks/answers.jsonl").read_text().splitlines()]
+        for answer in answers:
+            with kvlab.open_cell(self.folder / "tasks", answer["index"], answer["story"]) as session:
+                fed = answer["ids"][:3]  # the fourth is the likeliest next
+                self.assertEqual([int(one) for one in session.tokens][-len(fed):], fed)
+        with self.assertRaises(kvlab.Error) as caught:
+            kvlab.open_cell(self.folder / "tasks", 99)
+        self.assertEqual(caught.exception.code, "bad_argument")
+
     def test_shards_and_engines_give_the_bytes_of_one_run(self):
         spec = small_sweep(seeds=(1, 2, 3))
         kvlab.sweep(spec, out=self.folder / "whole", jobs=1)

@@ -192,6 +192,7 @@ def sweeps_and_trainings(work):
     check("sweep", 0, "sweep", str(work / "spec.json"), "--out", out, name="spec", out=out, cells=2, found=0, failed=0,
           points=some, rows=lambda rows: len(rows) == 2)
     check("sweep again", 2, "sweep", str(work / "spec.json"), "--out", out, error="sweep_exists")
+    check("sweep cell", 0, "sweep", out, "--cell", "1", cell=1, question=0, reported=None, now=None, tokens=some)
     check("sweep fails", 1, "sweep", str(work / "small.json"), "--out", str(work / "s2"), error="failed_cells", failed=2,
           rows=lambda rows: all("error" in row for row in rows))
     # An interpreter that acts as if it had PyTorch; what it prints is no part of the value.

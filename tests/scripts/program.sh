@@ -52,6 +52,10 @@ check sweep 0 'sweep 2/2' '2 cells, 0 of them from before' -- sweep "$work/spec.
 check sweep-again 2 'resume' -- sweep "$work/spec.json" --out "$work/s"
 check sweep-resume 0 '2 of them from before' -- sweep "$work/spec.json" --out "$work/s" --resume
 check sweep-changed 3 "specification's base" -- sweep "$work/small.json" --out "$work/s" --resume
+check sweep-cell 0 'cell 1, question 0: p, ' 'no generated answers' -- sweep "$work/s" --cell 1
+check sweep-cell-none 3 'there is no cell 2' 'name one from 0 to 1' -- sweep "$work/s" --cell 2
+check sweep-cell-text 3 'write CELL or CELL:QUESTION' -- sweep "$work/s" --cell one
+check sweep-cell-options 2 'cell' -- sweep "$work/s" --cell 1 --resume
 check sweep-failed 1 'capacity' '2 of 2 cells failed' -- sweep "$work/small.json" --out "$work/s2"
 # Training: refusals, and a recording that is made without PyTorch.
 for i in {1..200}; do printf 'sentence %d of the text. ' "$i"; done >"$work/text.txt"

@@ -33,6 +33,10 @@ if(Python3_FOUND)
   # Each planted fault finds its piece of the source.
   add_test(NAME scripts/planted_faults COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/planted/plant.py --check)
   set_tests_properties(scripts/planted_faults PROPERTIES LABELS scripts TIMEOUT 60)
+  # Cells of a sweep open by the commands of its report, and give the reported answers.
+  add_test(NAME scripts/sweep_cells
+    COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/sweep_cells.py)
+  set_tests_properties(scripts/sweep_cells PROPERTIES LABELS scripts TIMEOUT 300)
   # One JSON value of every subcommand, and its exit codes.
   add_test(NAME scripts/json_option
     COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/json_option.py)

@@ -35,7 +35,7 @@ from ._wlod import Entries, Nodes, check_gist, check_lens, gist, lens
 __version__: str = _core.__version__
 __all__ = ["Batch", "Comparison", "Entries", "Error", "Heads", "Lanes", "Nodes", "Pairs", "Picture", "Rows", "Session",
            "Sweep", "Table", "check_codec", "check_compressor", "check_gist", "check_lens", "check_policy", "codec",
-           "compare", "compressor", "gist", "lens", "lists", "merge", "open", "open_capture", "policy",
+           "compare", "compressor", "gist", "lens", "lists", "merge", "open", "open_capture", "open_cell", "policy",
            "resources", "show_progress", "sweep"]
 
 
@@ -65,3 +65,11 @@ def open_capture(path: str | os.PathLike[str]) -> Session:
     """Opens the session of a capture, with its history."""
     with progress("replay") as told:
         return Session(checked(_core.open_capture(os.fspath(path), str(resources()), told)))
+
+
+def open_cell(folder: str | os.PathLike[str], cell: int, question: int = 0) -> Session:
+    """Opens a cell of a sweep, or of a shard, as a session that has read the story, was asked the question and has answered.
+    cell: its index in the results; question counts the cell's questions from 0, in the order of its stories and
+    answers. The moments before are ticks of the session."""
+    with progress("open") as told:
+        return Session(checked(_core.open_cell(os.fspath(folder), cell, question, str(resources()), told)))

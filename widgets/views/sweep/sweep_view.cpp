@@ -227,10 +227,9 @@ void SweepView::makeBody() {
     if (!index.isValid()) return;
     context().runCommand(QStringLiteral("open_sweep_cell"), {{"cell", m_model->rows()[at(index.row())].index}});
   };
-  setObstacle(
-      addViewAction(tr("Open as Session"),
-                    tr("Open a session with the settings of the chosen cell, which reads its first story"), open),
-      [this] { return m_table->currentIndex().isValid() ? QString() : tr("no cell of a sweep is chosen"); });
+  setObstacle(addViewAction(tr("Open as Session"),
+                            tr("Open the chosen cell as a session, where it has answered its first question"), open),
+              [this] { return m_table->currentIndex().isValid() ? QString() : tr("no cell of a sweep is chosen"); });
 }
 
 bool SweepView::passes(const SweepPoint& point) const {
