@@ -69,7 +69,7 @@ class Explainer {
   LeftSignature signature(bool withFaults) const;
   Status runEngine();
   void guessStale();
-  Result<bool> runTrials(const LeftSignature& over, bool ofRows);
+  Result<bool> runTrials(const LeftSignature& over, bool ofRows, bool withFaults);
   TrialFit fitOf(const TokenRows& rows, int layers, bool withFaults) const;
   Explanation answer();
   void judge(Explanation& out) const;

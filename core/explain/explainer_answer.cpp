@@ -176,17 +176,17 @@ TrialFit Explainer::fitOf(const TokenRows& rows, int layers, bool withFaults) co
 }
 
 /// True where a trial explains most of what is left over; it then stands for the exact rows.
-Result<bool> Explainer::runTrials(const LeftSignature& over, bool ofRows) {
+Result<bool> Explainer::runTrials(const LeftSignature& over, bool ofRows, bool withFaults) {
   HypothesisRoom room{m_ask, *m_session, m_ids, m_before, m_exact, over, m_layers, m_cache.block, {}};
   if (const RowRounding rounds = rounding(); rounds.rounds()) room.stored = rounds;
   const EngineSearch search{room,
                             ofRows,
-                            fitOf(m_exact, static_cast<int>(m_exact.keys.size()), ofRows),
-                            [&](const TokenRows& rows, int layers) { return fitOf(rows, layers, ofRows); },
+                            fitOf(m_exact, static_cast<int>(m_exact.keys.size()), withFaults),
+                            [&](const TokenRows& rows, int layers) { return fitOf(rows, layers, withFaults); },
                             [this, end = std::max(kMostSeconds, seconds() + kTrialSeconds)] { return seconds() > end; },
                             m_ask.progress};
   std::vector<FoundTrial> found = KV_TRY(searchEngine(search));
-  const bool explains = !found.empty() && found.front().fit.wrong < (ofRows ? 0.2 : 0.5) * search.plain.wrong;
+  const bool explains = !found.empty() && found.front().fit.wrong < (withFaults ? 0.2 : 0.5) * search.plain.wrong;
   for (std::size_t i = explains ? 1 : 0; i < found.size(); ++i) {
     Rival rival{{{found[i].kind, found[i].trial.parameters, found[i].trial.text, 0}}, {}};
     rival.left.wrong = found[i].fit.wrong, rival.left.keys = rival.left.values = found[i].fit.median;
@@ -218,10 +218,13 @@ Result<bool> Explainer::runTrials(const LeftSignature& over, bool ofRows) {
 
 Status Explainer::runEngine() {
   if (figures(true).wrong == 0) return ok();
-  if (KV_TRY(runTrials(signature(true), true))) return ok();
+  // Rows that are all of another text may as well be those of a model that is set otherwise.
+  if (const LeftSignature all = signature(true); !all.firstLayerRight && all.firstToken <= 8 && all.dense > 0.9)
+    if (KV_TRY(runTrials(all, false, true))) return ok();
+  if (KV_TRY(runTrials(signature(true), true, true))) return ok();
   if (figures(false).wrong == 0) return ok();
   const LeftSignature over = signature(false);
-  if (KV_TRY(runTrials(over, false))) return ok();
+  if (KV_TRY(runTrials(over, false, false))) return ok();
   guessStale();
   return ok();
 }

@@ -14,8 +14,9 @@
 namespace kvlab {
 namespace {
 
-constexpr double kFarRow = 0.25;  // square of a relative distance: the row is another token's
-constexpr double kFound = 0.6;    // mean error up to which a reading tells something
+constexpr double kOtherLayer = 0.1;  // mean sine up to which rows are those of a layer; noise of deep layers is less
+constexpr double kFarRow = 0.25;     // square of a relative distance: the row is another token's
+constexpr double kFound = 0.6;       // mean error up to which a reading tells something
 
 /// Sine of the angle between heads, on average over some rows.
 double apartness(std::span<const float> theirs, std::span<const float> ours, std::size_t width, std::size_t dim) {
@@ -368,8 +369,11 @@ void Explainer::mapLayers() {
       };
       own[side].push_back(m_layers[i].own);
       double rest = restIn(m_layers[i].own);
+      const double alike = std::max(
+          kOtherLayer, restAllowed(typeError(m_type[side], m_exact.values[at(m_layers[i].own)], config().headDim)));
       for (int candidate = 0; rest > 0.3 && candidate < config().layers; ++candidate)
-        if (const double now = restIn(candidate); now < 0.5 * rest) rest = now, own[side].back() = candidate;
+        if (const double now = restIn(candidate); now < 0.5 * rest && now < alike)
+          rest = now, own[side].back() = candidate;
     }
     m_layers[i].own = own[kKeys].back();
   }

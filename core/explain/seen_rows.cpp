@@ -10,6 +10,9 @@ namespace {
 
 using nlohmann::json;
 
+/// A query may lose a row that has so little weight that the loss does not show: so many queries.
+constexpr int kUnseen = 4;
+
 /// Attention is at fault, and the rows are those of the right tokens.
 bool attends(const HypothesisRoom& room) { return room.left.firstLayerRight && room.left.firstLayer > 0; }
 
@@ -74,7 +77,7 @@ std::vector<EngineTrial> otherWindowTrials(const HypothesisRoom& room) {
     const std::int64_t first = room.left.firstToken;
     std::vector<int> others;
     if (own == 0 || first < own) {  // the first query that loses a row has as many before it as the window has
-      others.push_back(static_cast<int>(first));
+      for (int fewer = 0; fewer <= kUnseen && fewer < first; ++fewer) others.push_back(static_cast<int>(first) - fewer);
     } else if (first == own) {
       others = {0};
       for (int factor = 2; own * factor < n && factor <= 8; factor *= 2) others.push_back(own * factor);
@@ -105,12 +108,15 @@ std::vector<EngineTrial> keptFirstRowsTrials(const HypothesisRoom& room) {
   if (!attends(room)) return out;
   const auto first = static_cast<std::int32_t>(room.left.firstToken);
   const int own = windowsOf(room)[at(room.left.firstLayer - 1)];
-  for (const std::int32_t sinks : {4, 1, 2, 8, 16, 64, 128}) {
-    // A query of `first` is the first that lacks a row: the one behind the sinks.
-    const std::int32_t window = own > 0 ? own : first - sinks;
-    if (window < 1 || (own > 0 && first < own) || (own == 0 && first <= sinks)) continue;
+  std::vector<std::pair<std::int32_t, std::int32_t>> tried;  // sinks, window
+  // A query of `first` is the first that lacks a row: the one behind the sinks.
+  for (std::int32_t fewer = 0; fewer <= (own > 0 ? 0 : kUnseen); ++fewer)
+    for (const std::int32_t sinks : {4, 1, 2, 8, 16, 64, 128})
+      if (own > 0 ? first >= own : first - fewer > sinks)
+        tried.emplace_back(sinks, own > 0 ? own : first - fewer - sinks);
+  for (const auto& [sinks, window] : tried) {
     FaultPass pass = rightPass(room);
-    pass.pass = [own, sinks, window](Layer, const EngineCall& call, PassBend& bent) {
+    pass.pass = [own, sinks = sinks, window = window](Layer, const EngineCall& call, PassBend& bent) {
       if (bent.window != own) return;
       for (std::size_t i = 0; i < bent.begin.size(); ++i) {
         const auto row = static_cast<std::int32_t>(call.begin) + static_cast<std::int32_t>(i);

@@ -323,23 +323,34 @@ std::vector<EngineTrial> wrapTrials(const HypothesisRoom& room) {
   return out;
 }
 
-/// Tokens whose values are those of another token of the text, with that token; ascending.
+/// Values of a token of the file are those that the model gives another one, in a layer.
+bool holdsValues(const HypothesisRoom& room, const TheirRows& theirs, int layer, std::int64_t token,
+                 std::int64_t other) {
+  const std::span<const float> row = theirs.values(token), exact = exactValues(room, layer, other);
+  double apart = 0, all = 0;
+  for (std::size_t i = 0; i < row.size(); ++i) apart += std::pow(row[i] - exact[i], 2), all += std::pow(exact[i], 2);
+  return !row.empty() && apart <= 1e-4 * all;
+}
+
+/// Tokens whose values are those of another token of the text, with that token; ascending. Layer 0 does not tell a
+/// token from its like: the one that most layers tell, else the last.
 std::vector<std::pair<std::int64_t, std::int64_t>> heldTokens(const HypothesisRoom& room, int layer) {
   std::vector<std::pair<std::int64_t, std::int64_t>> out;
   const TheirRows theirs(room, layer);
   if (!theirs) return out;
+  std::vector<std::pair<int, TheirRows>> later;
+  for (const ExplainedLayer& one : room.theirs)
+    if (one.own > layer) later.emplace_back(one.own, TheirRows(room, one.own));
   for (const std::int64_t token : wrongTokens(room, layer)) {
-    const std::span<const float> row = theirs.values(token);
-    for (std::int64_t other = tokensOf(room) - 1; other >= 0 && !row.empty(); --other) {
-      if (room.ids[at(other)] == room.ids[at(token)]) continue;
-      const std::span<const float> exact = exactValues(room, layer, other);
-      double apart = 0, all = 0;
-      for (std::size_t i = 0; i < row.size(); ++i)
-        apart += std::pow(row[i] - exact[i], 2), all += std::pow(exact[i], 2);
-      if (apart > 1e-4 * all) continue;
-      out.emplace_back(token, other);
-      break;
+    std::int64_t best = -1, most = -1;
+    for (std::int64_t other = tokensOf(room) - 1; other >= 0 && theirs.has(token); --other) {
+      if (room.ids[at(other)] == room.ids[at(token)] || !holdsValues(room, theirs, layer, token, other)) continue;
+      const std::int64_t layers = std::ranges::count_if(later, [&](const auto& one) {
+        return one.second.has(token) && holdsValues(room, one.second, one.first, token, other);
+      });
+      if (layers > most) best = other, most = layers;
     }
+    if (best >= 0) out.emplace_back(token, best);
     if (out.size() > 64) return {};  // that many have another cause
   }
   return out;
