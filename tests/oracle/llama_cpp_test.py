@@ -31,9 +31,14 @@ MODELS = {"smollm2-135m": [504, 8499, 1646, 314, 281, 260, 1297, 280, 282, 260, 
           "gemma3-270m": [2, 818, 10173, 2307, 563, 528, 506, 89033, 529, 506, 2255, 3155, 580, 506, 17971, 236761]}
 KINDS = {"f32": 0, "f16": 1, "q4_0": 2, "q8_0": 8}
 ON = 8  # tokens that both go on
-# Rows of the two differ by llama.cpp's 8-bit activations. In q4_0 they round to other codes, and tokens tell nothing:
-# llama.cpp's own, from one batch and from tokens one by one, differ as well. So q4_0 is judged by its distance to f16.
+# Rows that llama.cpp goes on from are made with 8-bit activations, as its own are.
+# In q4_0 they round to other codes, and tokens tell nothing: llama.cpp's own, from one batch and from tokens one by one,
+# differ as well. So q4_0 is judged by its distance to f16.
+NUMERICS = "portable-q8"
 ALIKE = ("f16", "q8_0")
+# Two tokens as near to each other, in nats, may change places, as they do between llama.cpp's own f16 and q8_0; so many
+# tokens must be the same before.
+TIE, BEFORE = 0.1, 4
 MOST, ARITHMETIC = 1.5, 0.01  # KL in nats behind our rows, to f16: so many times that of llama.cpp's own, and more
 
 
@@ -98,10 +103,12 @@ class Engine:
         return self.feed([last])
 
     def go_on(self, count=ON):
-        """Greedily, behind a last token that is computed once more."""
-        out = [int(self.again().argmax())]
+        """Greedily, behind a last token that is computed once more: tokens, and how far in nats before the next one."""
+        out = []
         while len(out) < count:
-            out.append(int(self.feed([out[-1]]).argmax()))
+            logits = self.feed([out[-1][0]]) if out else self.again()
+            last, first = np.partition(logits, -2)[-2:]
+            out.append((int(logits.argmax()), float(first - last)))
         return out
 
     def save(self, path, text):
@@ -175,6 +182,15 @@ class LlamaCpp(unittest.TestCase):
         print(f" KL to f16: {far:.4f}, llama.cpp's own {own:.4f}", file=sys.stderr)
         self.assertLessEqual(far, MOST * own + ARITHMETIC)
 
+    def same(self, tokens, theirs):
+        """The tokens are those of llama.cpp, at least up to a tie there."""
+        for i, (token, (own, ahead)) in enumerate(zip(tokens, theirs, strict=True)):
+            if token != own:
+                print(f" a tie at token {i}: {ahead:.2f} nats", file=sys.stderr)
+                self.assertLess(ahead, TIE, f"token {i} of {tokens} and {theirs}")
+                self.assertGreaterEqual(i, BEFORE, f"{tokens} and {theirs}")
+                return
+
     def engine(self, *way):
         made = Engine(*way)
         self.addCleanup(made.close)
@@ -183,7 +199,7 @@ class LlamaCpp(unittest.TestCase):
     @each_way
     def test_it_goes_on_from_our_rows(self, name, kind, flash):
         ids = MODELS[name]
-        with kvlab.open(name, threads=1) as session:
+        with kvlab.open(name, threads=1, numerics=NUMERICS) as session:
             session.prompt_ids(ids)
             self.wrote(session, kind, flash)
             ours = [tick["token"] for tick in session.step(ON)]
@@ -195,14 +211,14 @@ class LlamaCpp(unittest.TestCase):
         self.assertEqual(loaded.ids, ids)
         self.near(loaded.again(), theirs.again(), exact.again())
         if kind in ALIKE:
-            tokens = loaded.go_on()
-            self.assertEqual(tokens, theirs.go_on())
-            self.assertEqual(tokens, ours)
+            own = theirs.go_on()
+            self.same([token for token, _ in loaded.go_on()], own)
+            self.same(ours, own)
 
     @each_way
     def test_it_goes_on_from_an_edited_cache(self, name, kind, flash):
         """Three tokens leave, and the rows behind them stay as they are: what llama.cpp's shift does."""
-        with kvlab.open(name, threads=1, after_edit="keep") as session:
+        with kvlab.open(name, threads=1, numerics=NUMERICS, after_edit="keep") as session:
             session.prompt_ids(MODELS[name])
             session.inject([{"action": "delete", "position": i} for i in (5, 6, 7)])
             session.apply()
@@ -216,7 +232,7 @@ class LlamaCpp(unittest.TestCase):
         self.assertEqual(loaded.ids, theirs.ids)
         self.near(loaded.again(), theirs.again(), exact.again())
         if kind in ALIKE:
-            self.assertEqual(loaded.go_on(), theirs.go_on())
+            self.same([token for token, _ in loaded.go_on()], theirs.go_on())
 
     def test_codes_are_those_of_ggml(self):
         """To the bit. Heads of 32 values, which llama.cpp does not turn."""
