@@ -340,7 +340,7 @@ void StagesTest::stopsBeforePoliciesDropRows() {
     if (action["action"] == "evict" && action["layer"] == 1)
       for (const json& row : action["ledger"]) leaving[action.value("kv_head", 0)].push_back(row);
   QVERIFY(!leaving.empty());
-  const int next = s->state().tick.value() + 1;
+  const auto next = s->state().tick.value() + 1;
   const auto told = [&] { return s.must("decisions", {{"tick", next}, {"layer", 1}}); };
   const json open = told();
   std::map<int, std::vector<int>> dropped;
