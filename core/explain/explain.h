@@ -50,6 +50,16 @@ struct CauseKind {
 /// All sorts, faults of the engine's hypotheses included, in the order of lists.
 std::span<const CauseKind> causeKinds();
 
+/// Where rows of a cache lie: in these layers, KV heads and tokens, each ascending. Not every one of them need be wrong
+/// everywhere.
+struct RowReach {
+  std::vector<std::int32_t> layers = {};  // of the model
+  std::vector<std::int32_t> heads = {};
+  std::vector<std::int32_t> tokens = {};  // index in Explanation::ids
+
+  bool empty() const { return tokens.empty(); }
+};
+
 struct Cause {
   std::string kind;           // name in causeKinds()
   nlohmann::json parameters;  // {"side": "keys", "rows": 32}; "side" is missing where both are meant
@@ -57,6 +67,7 @@ struct Cause {
   std::string text;           // "keys are transposed within blocks of 32 rows"
   double without = 0;         // middle error of the lowest layer if this part of the reading alone were left
                               // out; 0 of causes that are no part of the reading
+  RowReach reach = {};        // rows that it accounts for; empty of rivals
 };
 
 /// What an explanation leaves over: relative L2 |theirs - ours| / |ours|.
@@ -106,6 +117,7 @@ struct Explanation {
   std::string alignment;                 // "by the file's positions", for people
   std::int64_t without = 0;              // rows of layers that belong to no token
   std::optional<ExplainedPlace> begins;  // of what the causes leave over; before them where they leave nothing
+  RowReach unexplained;                  // rows that the causes leave over
   std::vector<Rival> rivals;             // the best first
   std::vector<ExplainedLayer> layers;    // ascending
   std::int32_t heads = 0, headDim = 0;

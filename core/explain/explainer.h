@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/explain/cause_reach.h"
 #include "core/explain/engine_search.h"
 #include "core/explain/pair_layout.h"
 #include "core/explain/reading_search.h"
@@ -73,6 +74,7 @@ class Explainer {
   TrialFit fitOf(const TokenRows& rows, int layers, bool withFaults) const;
   Explanation answer();
   void judge(Explanation& out) const;
+  void reach(Explanation& out) const;
   LeftFigures figures(bool withFaults) const;
   LeftFigures plainFigures() const;
   int ownOf(std::size_t index, std::size_t side) const {
@@ -117,6 +119,7 @@ class Explainer {
   std::vector<std::vector<bool>> m_faulty;         // [layers of the file][rows] explained by a fault of the row
   std::vector<Cause> m_faults;
   std::optional<FoundTrial> m_trial;
+  RowReach m_reach;              // of the trial
   std::optional<Cause> m_guess;  // a cause that could not be verified
 };
 

@@ -194,6 +194,7 @@ Result<bool> Explainer::runTrials(const LeftSignature& over, bool ofRows, bool w
   }
   if (!explains) return false;
   const double before = figures(false).wrong, beforeAll = figures(true).wrong;
+  const WrongHeads wrong = wrongHeads(m_layers);
   const std::vector<RowPlaces> places = m_places;
   const RowBounds bounds = m_bounds;
   if (!found.front().kept.empty()) KV_TRY(boundKept(keptPass(room, found.front().kept)));
@@ -206,7 +207,10 @@ Result<bool> Explainer::runTrials(const LeftSignature& over, bool ofRows, bool w
         some.phases[row] = rows.phases[at(token)];
   compare(rows);
   KV_TRY(findFaults(rows));
-  if (figures(false).wrong < 0.5 * before || figures(true).wrong < 0.5 * beforeAll) return true;
+  if (figures(false).wrong < 0.5 * before || figures(true).wrong < 0.5 * beforeAll) {
+    m_reach = reachOf(wrong, wrongHeads(m_layers), m_layers, config().kvHeads);
+    return true;
+  }
   // It only moved what is wrong to rows that count by themselves.
   m_trial.reset();
   m_places = places;
@@ -381,6 +385,28 @@ void Explainer::judge(Explanation& out) const {
   if (rest && m_guess) out.causes.push_back(*m_guess);
 }
 
+/// A trial tells by its figures which rows it accounts for; a guess is about some of the rows that are left over.
+void Explainer::reach(Explanation& out) const {
+  const std::int32_t heads = config().kvHeads;
+  if (out.left.wrong > 0) {
+    WrongHeads named;
+    for (const std::vector<bool>& rows : m_faulty) {
+      named.emplace_back();
+      for (const bool row : rows) named.back().insert(named.back().end(), at(heads), row);
+    }
+    out.unexplained = reachOf(wrongHeads(m_layers), named, m_layers, heads);
+  }
+  for (Cause& cause : out.causes) {
+    const bool guess = m_guess && cause.kind == m_guess->kind;
+    if (m_trial && cause.kind == m_trial->kind) cause.reach = m_reach;
+    else cause.reach = guess ? out.unexplained : reachOf(cause, m_layers, heads);
+    if (guess)
+      std::erase_if(cause.reach.tokens, [from = cause.parameters["position"].get<std::int32_t>()](std::int32_t token) {
+        return token < from;
+      });
+  }
+}
+
 Explanation Explainer::answer() {
   Explanation out;
   out.plain = plainFigures();
@@ -400,6 +426,7 @@ Explanation Explainer::answer() {
   std::ranges::stable_sort(out.causes, {}, rank);
   for (Cause& cause : out.causes) cause.without = errorWithout(cause.kind);
   judge(out);
+  reach(out);
   if (out.outcome != ExplainOutcome::Equal) out.begins = firstWrong();
   out.importer = m_cache.importer;
   out.keyType = m_cache.layers.front().keys.type, out.valueType = m_cache.layers.front().values.type;

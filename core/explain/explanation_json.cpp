@@ -28,6 +28,22 @@ json toJson(const ExplainedPlace& one) {
           {"token", one.token},     {"figure", finite(one.figure)}, {"bound", finite(one.bound)}};
 }
 
+/// [[first, last], ..] of ascending numbers.
+json runsJson(const std::vector<std::int32_t>& ascending) {
+  json out = json::array();
+  for (const std::int32_t one : ascending) {
+    if (!out.empty() && out.back()[1] == one - 1) out.back()[1] = one;
+    else out.push_back({one, one});
+  }
+  return out;
+}
+
+/// Null where there are no rows.
+json toJson(const RowReach& one) {
+  if (one.empty()) return {};
+  return {{"layers", runsJson(one.layers)}, {"heads", runsJson(one.heads)}, {"tokens", runsJson(one.tokens)}};
+}
+
 json toJson(const Rival& one) { return {{"causes", listJson(one.causes)}, {"left", toJson(one.left)}}; }
 
 /// Figures of a layer in short: the middle and the worst of its rows.
@@ -107,8 +123,11 @@ std::span<const CauseKind> causeKinds() {
 }
 
 json toJson(const Cause& cause) {
-  return {
-      {"kind", cause.kind}, {"parameters", cause.parameters}, {"text", cause.text}, {"without", finite(cause.without)}};
+  return {{"kind", cause.kind},
+          {"parameters", cause.parameters},
+          {"text", cause.text},
+          {"without", finite(cause.without)},
+          {"reach", toJson(cause.reach)}};
 }
 
 json toJson(const Explanation& one, bool rows) {
@@ -127,6 +146,7 @@ json toJson(const Explanation& one, bool rows) {
               {"alignment", one.alignment},
               {"without_token", one.without},
               {"begins", one.begins ? toJson(*one.begins) : json()},
+              {"unexplained", toJson(one.unexplained)},
               {"rivals", std::move(rivals)},
               {"heads", one.heads},
               {"head_size", one.headDim},

@@ -10,6 +10,7 @@
 #include "core/files/cache_file.h"
 #include "core/files/fingerprint.h"
 #include "core/model/files/mapped_file.h"
+#include "core/session/row_pairs.h"
 #include "core/verbs/cache_session.h"
 #include "core/verbs/verbs.h"
 
@@ -128,8 +129,18 @@ Result<json> loadForeign(Session& session, const std::string& path, const std::s
               {"explanation", toJson(explanation)}};
 }
 
-void addExplanation(json& difference, const Explanation& explanation) {
-  difference["explanation"] = toJson(explanation);
+void addExplanation(json& difference, const Explanation& explanation, const Session& theirs, const Session& session) {
+  json& added = difference["explanation"] = toJson(explanation);
+  const RowPairs pairs(theirs.state(), session.state());
+  const auto addRows = [&](json& to, const RowReach& reach) {
+    if (reach.empty()) return;
+    json& rows = to["rows"] = json::array();
+    for (const std::int32_t token : reach.tokens)
+      if (const LedgerId row = pairs.nowOf(LedgerId(token)); row.value() >= 0) rows.push_back(row.value());
+  };
+  for (std::size_t i = 0; i < explanation.causes.size(); ++i)
+    addRows(added["causes"][i]["reach"], explanation.causes[i].reach);
+  addRows(added["unexplained"], explanation.unexplained);
   const std::size_t width = at(explanation.heads) * at(explanation.headDim);
   for (const ExplainedLayer& layer : explanation.layers) {
     const auto rows = rowsByToken(layer);

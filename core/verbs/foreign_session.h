@@ -34,8 +34,10 @@ Result<std::unique_ptr<Session>> explainedSession(const Session& like, const Exp
 /// those of explainFile() and explainedSession(). On error the session is unchanged.
 Result<nlohmann::json> loadForeign(Session& session, const std::string& path, const std::string& content);
 
-/// toJson(), and in each changed row of the reply to `differenceFrom` how far ours in the type of the file is from
-/// ours, relative L2 of all heads: "typed": [k, v].
-void addExplanation(nlohmann::json& difference, const Explanation& explanation);
+/// toJson(), with the ledger ids of `session` beside the tokens of each cause and of what is unexplained: "rows"; and
+/// in each changed row of the reply to `differenceFrom` how far ours in the type of the file is from ours, relative L2
+/// of all heads: "typed": [k, v]. theirs: explainedSession().
+void addExplanation(nlohmann::json& difference, const Explanation& explanation, const Session& theirs,
+                    const Session& session);
 
 }  // namespace kvlab

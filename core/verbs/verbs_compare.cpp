@@ -126,7 +126,7 @@ Result<json> differenceFrom(Session& session, VerbArgs& in) {
     const std::shared_ptr<const ExplainedFile> file = KV_TRY(explainFile(session, path));
     const std::unique_ptr<Session> theirs = KV_TRY(explainedSession(session, file->explanation, path));
     json out = KV_TRY(compared(*theirs, session));
-    addExplanation(out, file->explanation);
+    addExplanation(out, file->explanation, *theirs, session);
     return out;
   }
   std::optional<Tick> to;

@@ -127,6 +127,58 @@ class ExplainRowsTest : public QObject {
     QCOMPARE(answer->causes[1].parameters["layers"].dump(), std::string("[2]"));
   }
 
+  /// Each cause says where its rows lie, and the answer where those lie that no cause accounts for.
+  void causesSayWhereTheyShow() {
+    const Writer writer("demo");
+    using List = std::vector<std::int32_t>;
+    const auto from = [](std::int32_t first, std::int32_t end) {
+      List out(at(end - first));
+      std::iota(out.begin(), out.end(), first);
+      return out;
+    };
+    const std::int32_t layers = writer.config().layers, heads = writer.config().kvHeads;
+    const std::vector<TokenId> before = writer.text(60);
+    Written cache = writer.clean(before);
+    const std::span<float> row = cache.row(cache.values[2], 7);
+    std::fill_n(row.begin(), at(cache.shape.dim), 0.0f);
+    auto answer = writer.explained(cache);
+    QVERIFY(answer);
+    QCOMPARE(words(kindsOf(*answer)), std::string("zero_rows"));
+    const RowReach& zero = answer->causes.front().reach;
+    QVERIFY(zero.layers == List{2} && zero.heads == List{0} && zero.tokens == List{7} && answer->unexplained.empty());
+    QCOMPARE(toJson(*answer)["causes"][0]["reach"],
+             json({{"layers", {{2, 2}}}, {"heads", {{0, 0}}}, {"tokens", {{7, 7}}}}));
+    QCOMPARE(toJson(*answer)["unexplained"], json());
+
+    TokenRows shifted = *tokenRows(writer.pass(before));
+    for (std::size_t i = 25; i < 60; ++i) shifted.phases[i] += 3;
+    answer = writer.explained(writer.written(shifted, before));
+    QVERIFY(answer);
+    QCOMPARE(words(kindsOf(*answer)), std::string("position_shift"));
+    QVERIFY(answer->causes.front().reach.tokens == from(25, 60));
+    QVERIFY(answer->causes.front().reach.layers == from(0, layers));
+    QVERIFY(answer->causes.front().reach.heads == from(0, heads));
+
+    // Stale rows: the figures tell, and layer 0 has none.
+    std::vector<TokenId> ids = before;
+    ids.erase(ids.begin() + 9, ids.begin() + 12);
+    TokenRows rows = *tokenRows(writer.pass(before));
+    const std::size_t width = at(writer.shape(1).width());
+    for (auto* side : {&rows.keys, &rows.values})
+      for (std::vector<float>& layer : *side)
+        layer.erase(layer.begin() + std::ptrdiff_t(9 * width), layer.begin() + std::ptrdiff_t(12 * width));
+    rows.phases.resize(ids.size());
+    for (const bool told : {true, false}) {
+      answer = writer.explained(writer.written(rows, ids), told ? before : std::vector<TokenId>());
+      QVERIFY(answer);
+      const RowReach& stale = answer->causes.front().reach;
+      QVERIFY(stale.layers == from(1, layers));
+      QVERIFY(stale.tokens.front() == 9 && stale.tokens.size() > 40);
+      QCOMPARE(answer->unexplained.empty(), told);
+      if (!told) QVERIFY(answer->unexplained.tokens == stale.tokens);
+    }
+  }
+
   void textsAreAligned() {
     const Writer writer("demo");
     const Written clean = writer.clean(writer.text(40));

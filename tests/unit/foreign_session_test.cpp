@@ -60,6 +60,9 @@ class ForeignSessionTest : public QObject {
     const json& explanation = found["explanation"];
     QVERIFY2(explanation["outcome"] != "unexplained", explanation["verdict"].get<std::string>().c_str());
     QVERIFY2(kinds(explanation) == std::vector<std::string>{"pairing"}, explanation["causes"].dump().c_str());
+    const json& reach = explanation["causes"][0]["reach"];
+    QCOMPARE(reach["tokens"], json::parse("[[0, 47]]"));
+    QVERIFY(reach["rows"].size() == 48 && reach["rows"].back() == s->state().context[47].value());
     QCOMPARE(found["onlyThen"].size() + found["onlyNow"].size(), 0u);
     const auto [differs, typed] = worst(found);
     QVERIFY2(differs > 0 && differs < 2e-3, std::to_string(differs).c_str());

@@ -54,8 +54,21 @@ json explainedDifference(const Snapshot& now) {
   const auto figures = [](double left, double wrong) {
     return json{{"keys", left}, {"values", left / 2}, {"worst_keys", left}, {"worst_values", left}, {"wrong", wrong}};
   };
-  const auto cause = [](const char* kind, const char* text, double without) {
-    return json{{"kind", kind}, {"parameters", json::object()}, {"text", text}, {"without", without}};
+  const auto cause = [](const char* kind, const char* text, double without, json reach) {
+    return json{{"kind", kind},
+                {"parameters", json::object()},
+                {"text", text},
+                {"without", without},
+                {"reach", std::move(reach)}};
+  };
+  const int length = now.length(), layers = static_cast<int>(now.layers.size());
+  const auto reach = [&now](int from, int to, int layer, int lastLayer, int head, int lastHead) {
+    json rows = json::array();
+    for (int p = from; p <= to; ++p) rows.push_back(now.context[static_cast<std::size_t>(p)].value());
+    return json{{"layers", {{layer, lastLayer}}},
+                {"heads", {{head, lastHead}}},
+                {"tokens", {{from, to}}},
+                {"rows", std::move(rows)}};
   };
   for (json& layer : out["layers"])
     for (json& row : layer["changed"]) row["typed"] = {0.003, 0.004};
@@ -63,12 +76,17 @@ json explainedDifference(const Snapshot& now) {
       {"outcome", "explained"},
       {"verdict", "explained by: keys are transposed within blocks of 32 rows; rows from position 40 on are stale"},
       {"causes",
-       {cause("block_transpose", "keys are transposed within blocks of 32 rows", 1.4),
-        cause("stale_rows", "rows from position 40 on are stale since an edit there", 0.31)}},
+       {cause("block_transpose", "keys are transposed within blocks of 32 rows", 1.4,
+              reach(0, length - 1, 0, layers - 1, 0, 1)),
+        cause("stale_rows", "rows from position 40 on are stale since an edit there", 0.31,
+              reach(40, length - 1, 1, layers - 1, 1, 1))}},
       {"left", figures(0.0041, 0)},
+      {"heads", 2},
+      {"unexplained", reach(44, 44, 2, 2, 0, 0)},
       {"type", figures(0.0039, 0)},
       {"types", {{"keys", "q8_0"}, {"values", "f16"}}},
-      {"rivals", {{{"causes", {cause("scale", "keys are multiplied by 0.7", 1.4)}}, {"left", figures(0.92, 0.8)}}}}};
+      {"rivals",
+       {{{"causes", {cause("scale", "keys are multiplied by 0.7", 1.4, json())}}, {"left", figures(0.92, 0.8)}}}}};
   return out;
 }
 

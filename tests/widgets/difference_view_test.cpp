@@ -139,6 +139,68 @@ class DifferenceViewTest : public QObject {
     QVERIFY(!view->causes().isVisible() && view->rows().isColumnHidden(typed));
   }
 
+  /// A line of the explanation marks its rows in all views, and says what stays unexplained.
+  void linesAreClickedThrough() {
+    FakeContext context;
+    json reply;
+    context.answers["differenceFrom"] = [&](const json&) {
+      return Result<json>(reply = fixture::explainedDifference(*context.snapshot()));
+    };
+    const auto view = open<DifferenceView>(context);
+    QVERIFY(view->setOption("with", "file /tmp/a.ggsq"));
+    golden::settle(*view);
+    DataTable& causes = view->causes();
+    QVERIFY(!view->dump().contains("marked: "));
+    const auto rowsOf = [](const json& reach) {
+      std::vector<LedgerId> out;
+      for (const json& row : reach["rows"]) out.push_back(LedgerId(row.get<int>()));
+      return out;
+    };
+    const auto marks = [](DataTable& table) {
+      int out = 0;
+      for (int line = 0; line < table.model()->rowCount(); ++line)
+        out += table.model()->index(line, 0).data(kFillRole).isValid();
+      return out;
+    };
+    QStringList said;
+    connect(&context, &InspectorContext::scripted, this, [&](const QString& line) { said << line; });
+    QTest::mouseClick(causes.viewport(), Qt::LeftButton, {}, causes.visualRect(causes.model()->index(1, 0)).center());
+    const std::vector<LedgerId> stale = rowsOf(reply["explanation"]["causes"][1]["reach"]);
+    QVERIFY(context.selection() == stale);
+    QCOMPARE(context.focus().ledger, stale.front());
+    QCOMPARE(context.focus().layer, CacheLayer(1));
+    QCOMPARE(context.focus().head, Head(4));  // the first that reads KV head 1
+    QVERIFY2(view->dump().contains("marked: accounts for tokens 40 to "), qPrintable(view->dump()));
+    QVERIFY(view->dump().contains("in layers 1 to 3, KV head 1  \u00b7  unexplained: token 44 in layer 2, KV head 0"));
+    QCOMPARE(marks(view->layers()), 3);
+    QVERIFY(marks(view->rows()) > 0);
+    QVERIFY(said.last().contains("layer: 1, row: 40, rows: [40, 41, "));
+    context.focusLayer(CacheLayer(0));  // another layer may be looked at
+    QVERIFY(context.selection() == stale && view->dump().contains("marked: "));
+    QCOMPARE(marks(view->rows()), 0);
+    // What is left over: one row, which the focus marks.
+    QTest::keyClick(&causes, Qt::Key_Down);
+    QVERIFY(context.selection().empty());
+    QCOMPARE(context.focus().ledger, rowsOf(reply["explanation"]["unexplained"]).front());
+    QCOMPARE(context.focus().layer, CacheLayer(2));
+    QCOMPARE(marks(view->layers()), 1);
+    for (const char* text : {"exact rows in q8_0/f16: rounding", "would leave more over: keys are multiplied by 0.7"}) {
+      QTest::keyClick(&causes, Qt::Key_Down);
+      QVERIFY(view->dump().contains(text) && context.selection().empty() && marks(view->layers()) == 0);
+    }
+    for (int i = 0; i < 4; ++i) QTest::keyClick(&causes, Qt::Key_Up);
+    QCOMPARE(static_cast<int>(context.selection().size()), context.snapshot()->length());
+    QVERIFY(view->dump().contains("in all layers  "));
+    QTest::keyClick(&causes, Qt::Key_Escape);
+    QVERIFY(context.selection().empty() && !causes.currentIndex().isValid() && !view->dump().contains("marked: "));
+    QCOMPARE(marks(view->layers()), 0);
+    // Whoever chooses other rows leaves the line.
+    QTest::keyClick(&causes, Qt::Key_Down);
+    QVERIFY(view->dump().contains("marked: "));
+    context.focusPosition(Position(3));
+    QVERIFY(!view->dump().contains("marked: ") && !causes.currentIndex().isValid());
+  }
+
   /// One question for a state; none while the engine runs and something is shown; a refusal is told.
   void asksOnce() {
     FakeContext context;

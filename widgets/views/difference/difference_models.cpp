@@ -36,6 +36,7 @@ void addIds(DifferentLayer& layer, const json& ids, What what, const json& texts
   }
 }
 
+constexpr int kMarkAlpha = 60;
 constexpr double kFar = std::numeric_limits<double>::infinity();  // stands for a number that is not finite
 
 double typedOf(const json& one) {
@@ -57,14 +58,57 @@ double leftOf(const json& figures) {
   return std::max(jsonOr(figures.at("keys"), kFar), jsonOr(figures.at("values"), kFar));
 }
 
-void readExplanation(const json& one, DifferenceFound& out) {
+bool inRuns(const json& runs, int number) {
+  return std::ranges::any_of(
+      runs, [number](const json& run) { return run.at(0).get<int>() <= number && number <= run.at(1).get<int>(); });
+}
+
+/// "layer 3", "layers 1 to 3, 7"
+QString runsText(const json& runs, const QString& one, const QString& several) {
+  QStringList parts;
+  for (const json& run : runs) {
+    const int first = run.at(0).get<int>(), last = run.at(1).get<int>();
+    parts << (first == last ? QString::number(first) : DifferenceCauses::tr("%1 to %2").arg(first).arg(last));
+  }
+  const bool alone = runs.size() == 1 && runs[0].at(0) == runs[0].at(1);
+  return (alone ? one : several) + u' ' + parts.join(QStringLiteral(", "));
+}
+
+/// reply: the whole answer, which names its layers.
+DifferenceReach reachOf(const json& one, const json& reply) {
+  DifferenceReach out;
+  if (!one.is_object()) return out;
+  const json &layers = one.at("layers"), &heads = one.at("heads");
+  int number = 0;
+  bool whole = true;
+  for (const json& layer : reply.at("layers")) {
+    const json& part = layer.at("kvHead");
+    const bool has = inRuns(layers, layer.at("layer").get<int>()) && (part.is_null() || inRuns(heads, part.get<int>()));
+    if (has) out.layers.push_back(CacheLayer(number));
+    whole = whole && has;
+    ++number;
+  }
+  for (const json& row : one.at("rows")) out.rows.push_back(LedgerId(row.get<std::int32_t>()));
+  const int all = reply.at("explanation").at("heads").get<int>();
+  out.kvHead = heads.at(0).at(0).get<int>();
+  using Causes = DifferenceCauses;
+  out.text = Causes::tr("%1 in %2")
+                 .arg(runsText(one.at("tokens"), Causes::tr("token"), Causes::tr("tokens")),
+                      whole ? Causes::tr("all layers") : runsText(layers, Causes::tr("layer"), Causes::tr("layers")));
+  if (heads.at(0) != json({0, all - 1}))
+    out.text += QStringLiteral(", ") + runsText(heads, Causes::tr("KV head"), Causes::tr("KV heads"));
+  return out;
+}
+
+void readExplanation(const json& one, const json& reply, DifferenceFound& out) {
   using enum DifferenceCause::What;
   out.verdict = textOf(one.at("verdict"));
   for (const json& cause : one.at("causes"))
-    out.causes.push_back({Cause, textOf(cause.at("text")), jsonOr(cause.at("without"), kFar)});
+    out.causes.push_back(
+        {Cause, textOf(cause.at("text")), jsonOr(cause.at("without"), kFar), -1, reachOf(cause.at("reach"), reply)});
   const json& left = one.at("left");
-  out.causes.push_back(
-      {Left, DifferenceCauses::tr("left over by all causes together"), leftOf(left), jsonOr(left.at("wrong"), 1.0)});
+  out.causes.push_back({Left, DifferenceCauses::tr("left over by all causes together"), leftOf(left),
+                        jsonOr(left.at("wrong"), 1.0), reachOf(one.at("unexplained"), reply)});
   const QString types = textOf(one.at("types").at("keys")) + u'/' + textOf(one.at("types").at("values"));
   out.causes.push_back(
       {Type, DifferenceCauses::tr("exact rows in %1, as the engine computes").arg(types), leftOf(one.at("type"))});
@@ -120,7 +164,7 @@ DifferenceFound read(const json& reply) {
         layerOf(one, CacheLayer(static_cast<std::int32_t>(out.layers.size())), reply.at("textsThen"), exactness));
   if (!out.layers.empty()) addExactness(out.layers.back(), exactness);
   if (const json& explanation = member(reply, "explanation"); explanation.is_object())
-    readExplanation(explanation, out);
+    readExplanation(explanation, reply, out);
   return out;
 }
 
@@ -148,7 +192,14 @@ bool known(const DifferenceCause& one) { return one.what != DifferenceCause::Wha
 
 bool paired(const DifferentRow& row) { return row.what == What::Differs; }
 
+/// Background of lines that the chosen cause accounts for.
+QVariant fillOf(bool marked) {
+  return marked ? QVariant(Theme::faded(Theme::current()->focus, kMarkAlpha)) : QVariant();
+}
+
 }  // namespace
+
+bool DifferenceReach::has(CacheLayer layer) const { return std::ranges::binary_search(layers, layer); }
 
 Result<DifferenceFound> differenceFound(const json& reply) {
   return wholeReply("the difference was not read", "compare again",
@@ -208,6 +259,7 @@ DifferentLayers::DifferentLayers(QObject* parent) : LineModel(parent) {
         return one.typeThen == one.typeNow ? one.typeNow : tr("%1 to %2").arg(one.typeThen, one.typeNow);
       })
       .toned([](Line one) { return one.typeThen == one.typeNow ? Tone::Faint : Tone::Warning; });
+  withLines(kFillRole, [](Line one) { return fillOf(one.marked); });
 }
 
 void DifferentLayers::addCount(const char* id, const QString& title, const QString& tip, int gives,
@@ -231,6 +283,11 @@ void DifferentLayers::addWorst(const char* id, const QString& title, const QStri
 void DifferentLayers::show(std::vector<DifferentLayer> layers, SnapshotPtr of) {
   m_of = std::move(of);
   replace(std::move(layers));
+}
+
+void DifferentLayers::mark(const DifferenceReach& reach) {
+  for (DifferentLayer& one : m_lines) one.marked = reach.has(one.layer);
+  changed();
 }
 
 DifferentRows::DifferentRows(QObject* parent) : LineModel(parent) {
@@ -271,6 +328,7 @@ DifferentRows::DifferentRows(QObject* parent) : LineModel(parent) {
       {"exact to context-edited", 5}, [](Row row) { return row.exactness; })
       .words()
       .in(Tone::Muted);
+  withLines(kFillRole, [](Row row) { return fillOf(row.marked); });
 }
 
 void DifferentRows::addApart(const char* id, const QString& title, const QString& tip, double DifferentRow::*apart) {
@@ -293,6 +351,12 @@ void DifferentRows::show(std::vector<DifferentRow> rows, SnapshotPtr of) {
   for (DifferentRow& row : rows)
     if (row.what != What::OnlyThen) row.position = places.value(row.row.value(), -1);
   replace(std::move(rows));
+}
+
+void DifferentRows::mark(const std::vector<LedgerId>& rows) {
+  for (DifferentRow& row : m_lines)
+    row.marked = row.what != What::OnlyThen && std::ranges::binary_search(rows, row.row);
+  changed();
 }
 
 int DifferentRows::lineOf(LedgerId id) const {

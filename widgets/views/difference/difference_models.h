@@ -18,6 +18,7 @@ struct DifferentRow {
   double typed = -1;       // of a cache of another program: what its type alone explains, the larger of K and V
   QString exactness = {};  // "exact to context-edited"; empty = the same
   int position = -1;       // in the shown context; -1 = none
+  bool marked = false;     // the chosen cause accounts for it
 };
 
 struct DifferentLayer {
@@ -26,6 +27,17 @@ struct DifferentLayer {
   int onlyThen = 0, onlyNow = 0, changed = 0, moved = 0, same = 0;
   double worstK = 0, worstV = 0;
   std::vector<DifferentRow> rows = {};  // rows that left, rows that came, then the others, each by ledger id
+  bool marked = false;                  // the chosen cause accounts for rows of it
+};
+
+/// Rows that a cause of an explanation accounts for, or that none does.
+struct DifferenceReach {
+  std::vector<CacheLayer> layers = {};  // ascending
+  int kvHead = 0;                       // the first
+  std::vector<LedgerId> rows = {};      // in the order of the text
+  QString text = {};                    // "tokens 40 to 63 in layers 1 to 3"; empty = no rows
+
+  bool has(CacheLayer layer) const;
 };
 
 /// A line of the explanation of a cache that another program wrote.
@@ -35,6 +47,7 @@ struct DifferenceCause {
   QString text;
   double left = 0;    // relative L2; Cause: what would be left without it, Rival: what it leaves
   double wrong = -1;  // share of rows above their bound; -1 = unknown
+  DifferenceReach reach = {};
 };
 
 struct DifferenceFound {
@@ -64,6 +77,7 @@ class DifferentLayers : public LineModel<DifferentLayer> {
   explicit DifferentLayers(QObject* parent);
   /// of: the snapshot that names the layers.
   void show(std::vector<DifferentLayer> layers, SnapshotPtr of);
+  void mark(const DifferenceReach& reach);
 
  private:
   void addCount(const char* id, const QString& title, const QString& tip, int gives, int DifferentLayer::*count);
@@ -78,6 +92,8 @@ class DifferentRows : public LineModel<DifferentRow> {
   explicit DifferentRows(QObject* parent);
   /// of: the snapshot that has the tokens of the rows.
   void show(std::vector<DifferentRow> rows, SnapshotPtr of);
+  /// rows: ascending.
+  void mark(const std::vector<LedgerId>& rows);
   /// Line of a row that both states, or the shown one, have; -1 = none.
   int lineOf(LedgerId row) const;
 

@@ -2,6 +2,7 @@
 #include "widgets/views/difference/difference_view.h"
 
 #include <QComboBox>
+#include <QKeyEvent>
 #include <QLineEdit>
 #include <QToolButton>
 #include <algorithm>
@@ -37,6 +38,7 @@ DifferenceView::DifferenceView(InspectorContext& context, QWidget* parent)
   connect(&context, &InspectorContext::busyChanged, this, [this] {
     if (inUse()) compare();
   });
+  connect(&context, &InspectorContext::selectionChanged, this, &DifferenceView::checkPick);
 }
 
 void DifferenceView::makeStrip() {
@@ -88,9 +90,13 @@ void DifferenceView::makeBody() {
   split->addWidget(m_rowsTable);
   auto* body = new QWidget(this);
   auto* column = tightColumn(body);
-  m_causesTable = new DataTable(body, m_causes, tr("What explains the other program's rows"),
-                                tr("The causes, what they leave over, and other explanations that were tried"));
+  m_causesTable =
+      new DataTable(body, m_causes, tr("What explains the other program's rows"),
+                    tr("The causes, what they leave over, and other explanations that were tried. Click a line, or "
+                       "go up and down, to mark the rows that it accounts for; Escape ends that"));
   m_causesTable->stretch({"text"});
+  connect(m_causesTable, &DataTable::chosen, this, [this](const QModelIndex& index) { pick(index.row()); });
+  m_causesTable->installEventFilter(this);
   m_causesTable->hide();
   column->addWidget(m_causesTable);
   column->addWidget(split, 1);
@@ -238,7 +244,79 @@ QString DifferenceView::summary() const {
   return parts.join(QStringLiteral("  ·  "));
 }
 
+void DifferenceView::pick(int line) {
+  m_picked = -1;
+  const bool any = line >= 0;
+  const DifferenceReach reach = any ? m_causes->lines()[at(line)].reach : DifferenceReach();
+  if (!reach.rows.empty()) {
+    Focus focus = context().focus();
+    if (!reach.has(focus.layer) && !reach.layers.empty()) focus.layer = reach.layers.front();
+    if (const auto info = shown() ? shown()->info : nullptr; info && info->kvHeads > 0)
+      focus.head = Head(reach.kvHead * std::max(1, info->heads / info->kvHeads));
+    context().setFocus(focus);
+    context().focusLedger(reach.rows.front());
+  }
+  context().select(reach.rows.size() > 1 ? reach.rows : std::vector<LedgerId>());
+  m_picked = line;
+  m_pickedRows = context().selection();
+  m_pickedRow = context().focus().ledger;
+  if (!any) m_causesTable->setCurrentIndex({});
+  drawPick();
+  if (context().focus().position.value() >= 0) saySelection();
+}
+
+/// The person chose other rows: they are not those of the cause any more.
+void DifferenceView::checkPick() {
+  if (m_picked < 0 || (context().selection() == m_pickedRows && context().focus().ledger == m_pickedRow)) return;
+  m_picked = -1;
+  m_causesTable->setCurrentIndex({});
+  drawPick();
+}
+
+void DifferenceView::drawPick() {
+  const DifferenceReach reach = m_picked >= 0 ? m_causes->lines()[at(m_picked)].reach : DifferenceReach();
+  m_layers->mark(reach);
+  std::vector<LedgerId> rows = reach.has(layer()) ? reach.rows : std::vector<LedgerId>();
+  std::ranges::sort(rows);
+  m_rows->mark(rows);
+  const QString text = m_picked >= 0 ? pickedText() : summary();
+  m_state->setText(text);
+  m_state->setToolTip(text);
+}
+
+QString DifferenceView::pickedText() const {
+  using enum DifferenceCause::What;
+  const std::vector<DifferenceCause>& lines = m_causes->lines();
+  const DifferenceCause& one = lines[at(m_picked)];
+  const auto left = std::ranges::find(lines, Left, &DifferenceCause::what);
+  const QString rest = left == lines.end() || left->reach.text.isEmpty() ? tr("nothing remains unexplained")
+                                                                         : tr("unexplained: %1").arg(left->reach.text);
+  switch (one.what) {
+    case Cause:
+      if (one.reach.text.isEmpty()) return rest;
+      return tr("accounts for %1").arg(one.reach.text) + QStringLiteral("  ·  ") + rest;
+    case Left: return rest;
+    case Type: return tr("%1: rounding that every row has").arg(one.text);
+    case Rival: break;
+  }
+  return tr("another explanation, which would leave more over: %1").arg(one.text);
+}
+
+bool DifferenceView::eventFilter(QObject* watched, QEvent* event) {
+  const bool key = watched == m_causesTable && event->type() == QEvent::KeyPress;
+  if (!key || m_picked < 0 || static_cast<QKeyEvent*>(event)->key() != Qt::Key_Escape)
+    return InspectorView::eventFilter(watched, event);
+  pick(-1);
+  return true;
+}
+
+void DifferenceView::onFocus() {
+  checkPick();
+  showRows();
+}
+
 void DifferenceView::showFound() {
+  m_picked = -1;
   m_causes->show(m_found ? m_found->causes : std::vector<DifferenceCause>());
   m_causesTable->setVisible(m_causes->rowCount() > 0);
   m_causesTable->setFixedHeight(m_causesTable->tallFor(std::clamp(m_causes->rowCount(), 1, kMostCauses)));
@@ -257,11 +335,13 @@ void DifferenceView::showRows() {
   m_rows->show(m_found->layers[at(layer())].rows, m_of);
   const int line = m_rows->lineOf(context().focus().ledger);
   if (line >= 0) m_rowsTable->showModelRow(line);
+  if (m_picked >= 0) drawPick();
 }
 
 QString DifferenceView::dump() const {
   if (isEmpty()) return QStringLiteral("difference: nothing compared\n");
   return QStringLiteral("difference: %1\n").arg(summary()) +
+      (m_picked >= 0 ? QStringLiteral("marked: %1\n").arg(pickedText()) : QString()) +
       (m_causes->rowCount() > 0 ? m_causesTable->tsv() : QString()) + m_layersTable->tsv() +
       QStringLiteral("rows of layer %1\n").arg(m_of ? layerText(*m_of, layer()) : QString()) + tsv();
 }

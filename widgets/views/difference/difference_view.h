@@ -27,7 +27,8 @@ class DifferenceView : public InspectorView {
  protected:
   void onSession() override;
   void onSnapshot() override { compare(); }
-  void onFocus() override { showRows(); }
+  void onFocus() override;
+  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   struct Question {
@@ -51,6 +52,11 @@ class DifferenceView : public InspectorView {
   void refuse(const Error& error);
   void showFound();
   void showRows();
+  /// Marks the rows that a line of the explanation is about, in all views; -1 = none any more.
+  void pick(int line);
+  void checkPick();
+  void drawPick();
+  QString pickedText() const;
   QString summary() const;
   CacheLayer layer() const;
 
@@ -63,6 +69,9 @@ class DifferenceView : public InspectorView {
   DifferentRows* m_rows;
   DataTable *m_causesTable = nullptr, *m_layersTable = nullptr;
   SortedTable* m_rowsTable = nullptr;
+  int m_picked = -1;                   // line of the explanation whose rows are marked
+  std::vector<LedgerId> m_pickedRows;  // the selection that belongs to it
+  LedgerId m_pickedRow{-1};            // the focus that belongs to it
   std::optional<DifferenceFound> m_found;
   SnapshotPtr m_of;  // the compared state
   std::optional<Question> m_asked;
