@@ -17,12 +17,12 @@ using namespace kvlab;
 namespace {
 
 using Rows = std::set<LedgerId>;
-using Place = std::pair<int, CacheLayer>;  // entry, layer
+using EntryLayer = std::pair<int, CacheLayer>;  // entry, layer
 
 /// A session that notes the rows of every layer behind every commit, and the rows that the test itself evicts.
 struct Observed {
   SessionFixture s;
-  std::map<Place, Rows> there;
+  std::map<EntryLayer, Rows> there;
   std::map<int, Rows> context;
   Rows byHand;
 
@@ -123,7 +123,7 @@ class DecisionsTest : public QObject {
     }
   }
 
-  void asMade(const Observed& o, const Place& place, const Told& told) {
+  void asMade(const Observed& o, const EntryLayer& place, const Told& told) {
     const Timeline& line = o.s->timeline();
     const auto before = o.there.find({line.entry(place.first).parent, place.second}), now = o.there.find(place);
     if (before == o.there.end() || now == o.there.end()) return;  // between two commits of one verb nobody looked
@@ -154,7 +154,7 @@ class DecisionsTest : public QObject {
     o.s.prompt(30, seed);
     for (int i = 0; i < 14; ++i) act(o, random);
     if (seed % 2) o.s->history().forgetOlder(o.s->parts(), true);
-    std::map<Place, Told> told;
+    std::map<EntryLayer, Told> told;
     for (int i = 1; i < o.s->timeline().size(); ++i)
       for (const CacheLayer layer : o.s->state().layers()) told[{i, layer}];
     std::set<Tick> ticks;
