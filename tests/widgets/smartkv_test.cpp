@@ -202,7 +202,10 @@ class SmartKvTest : public QObject {
   void aDecisionThatIsNotCarriedOut() {
     auto s = std::make_shared<Snapshot>(*FakeContext(fixture::withPolicies()).snapshot());
     const LedgerId row = s->layers[1]->ledger[9];
-    StageView stage{.stage = Stage::Prune, .next = "apply", .actions = {Evict{Layer(1), {}, {row}}}};
+    StageView stage;
+    stage.stage = Stage::Prune;
+    stage.next = "apply";
+    stage.actions = {Evict{Layer(1), {}, {row}}};
     s->stage = std::make_shared<const StageView>(stage);
     FakeContext context{SnapshotPtr(s)};
     nlohmann::json asked;
