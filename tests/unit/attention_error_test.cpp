@@ -10,20 +10,20 @@ using namespace kvlab;
 
 namespace {
 
-const json kF32{{"kv", {{"k", "f32"}, {"v", "f32"}}}};
+const json kStoredF32{{"kv", {{"k", "f32"}, {"v", "f32"}}}};
 
-json with(const json& more) {
-  json out = kF32;
+json storingF32(const json& more) {
+  json out = kStoredF32;
   out.update(more);
   return out;
 }
 
-void fill(const SessionFixture& s) {
+void fillContext(const SessionFixture& s) {
   s.prompt(24);
   s.must("step", {{"n", 3}});
 }
 
-std::vector<std::vector<double>> measured(const SessionFixture& s) {
+std::vector<std::vector<double>> errorsOf(const SessionFixture& s) {
   return s.must("drift", {{"attention", true}})["attention"].get<std::vector<std::vector<double>>>();
 }
 
@@ -42,7 +42,7 @@ std::vector<double> outputByHand(const SessionFixture& s, int layer, int head) {
   return out;
 }
 
-double relative(const std::vector<double>& o, const std::vector<double>& full) {
+double apartFrom(const std::vector<double>& o, const std::vector<double>& full) {
   double apart = 0, length = 0;
   for (std::size_t i = 0; i < o.size(); ++i) {
     apart += (o[i] - full[i]) * (o[i] - full[i]);
@@ -57,10 +57,10 @@ class AttentionErrorTest : public QObject {
   Q_OBJECT
  private Q_SLOTS:
   void nothingIsLostWhereNothingLeft() {
-    const SessionFixture s(kF32);
-    fill(s);
+    const SessionFixture s(kStoredF32);
+    fillContext(s);
     const ModelConfig& config = s->model().config();
-    const auto errors = measured(s);
+    const auto errors = errorsOf(s);
     QCOMPARE(errors.size(), static_cast<std::size_t>(config.layers));
     for (const std::vector<double>& layer : errors)
       QCOMPARE(layer, std::vector<double>(static_cast<std::size_t>(config.heads), 0.0));
@@ -79,11 +79,11 @@ class AttentionErrorTest : public QObject {
   /// layers before it lost nothing, so that the queries of both sessions are the same there.
   void equalsASumByHand() {
     QFETCH(QString, position);
-    const json manifest = with({{"position", position.toStdString()}});
+    const json manifest = storingF32({{"position", position.toStdString()}});
     const SessionFixture s(manifest), whole(manifest);
-    fill(s), fill(whole);
+    fillContext(s), fillContext(whole);
     s.must("evict", {{"layer", 1}, {"ledger", {0, 5, 6, 13}}, {"now", true}});
-    const auto errors = measured(s);
+    const auto errors = errorsOf(s);
     const ModelConfig& config = s->model().config();
     for (int layer = 0; layer < config.layers; ++layer)
       for (int head = 0; head < config.heads; ++head) {
@@ -92,7 +92,7 @@ class AttentionErrorTest : public QObject {
           QCOMPARE(found, 0.0);
           continue;
         }
-        const double wanted = relative(outputByHand(s, layer, head), outputByHand(whole, layer, head));
+        const double wanted = apartFrom(outputByHand(s, layer, head), outputByHand(whole, layer, head));
         QVERIFY(wanted > 1e-3);
         QVERIFY2(std::abs(found - wanted) < 1e-3 * wanted, qPrintable(QString("%1 %2").arg(found).arg(wanted)));
       }
@@ -100,10 +100,10 @@ class AttentionErrorTest : public QObject {
 
   /// A KV head that lost rows is alone with its query heads.
   void byHead() {
-    const SessionFixture s(with({{"residency", "kv_head"}}));
-    fill(s);
+    const SessionFixture s(storingF32({{"residency", "kv_head"}}));
+    fillContext(s);
     s.must("evict", {{"layer", 0}, {"kvHead", 1}, {"ledger", {2, 3, 4}}, {"now", true}});
-    const auto errors = measured(s);
+    const auto errors = errorsOf(s);
     const ModelConfig& config = s->model().config();
     const int group = config.heads / config.kvHeads;
     for (int layer = 0; layer < config.layers; ++layer)
@@ -114,13 +114,13 @@ class AttentionErrorTest : public QObject {
 
   /// What storage rounds counts, and a query whose own row has left still has it.
   void quantisedRowsAndTheNewestRow() {
-    const SessionFixture s(json{{"kv", {{"k", "int8"}, {"v", "int8"}}}}), other(kF32);
-    fill(s), fill(other);
-    for (const auto& layer : measured(s))
+    const SessionFixture s(json{{"kv", {{"k", "int8"}, {"v", "int8"}}}}), other(kStoredF32);
+    fillContext(s), fillContext(other);
+    for (const auto& layer : errorsOf(s))
       for (const double one : layer) QVERIFY2(one > 0 && one < 0.2, qPrintable(QString::number(one)));
     const int newest = other->state().context[static_cast<std::size_t>(other->state().length() - 1)].value();
     other.must("evict", {{"layer", 0}, {"ledger", {newest}}, {"now", true}});
-    QCOMPARE(measured(other)[0], std::vector<double>(static_cast<std::size_t>(other->model().config().heads), 0.0));
+    QCOMPARE(errorsOf(other)[0], std::vector<double>(static_cast<std::size_t>(other->model().config().heads), 0.0));
   }
 
   void refusals() {
