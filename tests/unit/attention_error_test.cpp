@@ -124,7 +124,7 @@ class AttentionErrorTest : public QObject {
   }
 
   void refusals() {
-    const SessionFixture s(json{{"wlod", {{"budget", 96}}}});
+    const SessionFixture s(json{{"wlod", {{"budget", 96}}}, {"capacity", 0}});
     s.prompt(8);
     const Result<Drift> found = measureDrift(*s, true);
     QCOMPARE(found ? std::string() : found.error().code, std::string("unsupported"));
