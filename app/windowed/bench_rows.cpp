@@ -28,7 +28,7 @@ json benchRow(std::string_view bench, const std::string& what, std::string_view 
           {"metric", metric},
           {"unit", unit},
           {"median", samples.at(samples.size() / 2)},
-          {"p95", samples[(samples.size() - 1) * 95 / 100]},
+          {"p95", samples[(samples.size() * 95 + 99) / 100 - 1]},
           {"min", samples.front()},
           {"max", samples.back()},
           {"runs", samples.size()}};

@@ -221,7 +221,7 @@ inline std::vector<Good> goodCalls(const std::string& folder) {
       {"value",
        {{"expression", "length + 1"}},
        {{"expression", {"", "1 < 2", "rows(layer==99)", std::string(500, '-')}}}},
-      {"drift", {{"rows", true}}},
+      {"drift", {{"rows", true}, {"attention", true}}},
       {"bytes"},
       {"policies"},
       {"measureLifespans", {{"points", 10}}},
