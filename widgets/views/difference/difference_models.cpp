@@ -194,7 +194,7 @@ bool paired(const DifferentRow& row) { return row.what == What::Differs; }
 
 /// Background of lines that the chosen cause accounts for.
 QVariant fillOf(bool marked) {
-  return marked ? QVariant(Theme::faded(Theme::current()->focus, kMarkAlpha)) : QVariant();
+  return marked ? QVariant(Theme::faded(Theme::current()->accent, kMarkAlpha)) : QVariant();
 }
 
 }  // namespace
