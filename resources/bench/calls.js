@@ -96,7 +96,7 @@ const left = {
 /** Answers by the verb table. */
 const tables = ["rows", "ledger", "state", "ticks", "branches", "edits", "history", "story", "reads", "breaks", "watches",
   "notes", "bugs", "facts", "invariants", "topk", "position", "remaining", "isFull", "text", "stateHash", "tokens",
-  "pos2ledger", "rowsWhere", "ticksWhere", "firstTick", "lastTick"];
+  "pos2ledger", "rowsWhere", "ticksWhere", "firstTick", "lastTick", "decisions"];
 const wlod = ["expand", "collapse", "refocus", "setLensScores", "speculate", "accept", "rollback", "tree"];
 const named = Object.keys(calls).map((name) => name.split(" ")[0].replace(",", ""));
 for (const verb of Object.keys(Object.getPrototypeOf(s)))

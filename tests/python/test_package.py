@@ -279,7 +279,7 @@ class Sweeps(unittest.TestCase):
         self.assertEqual((again.found, list(again)), (6, list(done)))
 
     def test_a_cell_opens_at_its_answer(self):
-        spec = {**small_sweep(), "prompts": [{"task": "needle_single_1", "length": 160, "samples": 2, "max_new_tokens": 4}],
+        spec = {**small_sweep(), "prompts": [{"task": "needle_single_1", "length": 256, "samples": 2, "max_new_tokens": 4}],
                 "measure": ["answers"]}
         kvlab.sweep(spec, out=self.folder / "tasks")
         answers = [json.loads(one) for one in (self.folder / "tasks/answers.jsonl").read_text().splitlines()]

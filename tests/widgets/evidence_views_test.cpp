@@ -350,7 +350,7 @@ class EvidenceViewsTest : public QObject {
   void tokensAreAppended() {
     FakeContext context;
     const auto view = open<ModelView>(context);
-    auto* table = view->findChild<DataTable*>();
+    auto* table = named<DataTable>(*view, "Next tokens");
     const auto& known = context.snapshot()->topk;
     const QPoint second = table->visualRect(table->model()->index(1, 1)).center();
     QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, second);
