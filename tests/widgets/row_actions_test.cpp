@@ -254,9 +254,9 @@ class RowActionsTest : public QObject {
     QCOMPARE(actionsOf(last("Evict in all")).size(), resident);
     QCOMPARE(last("Pin").args, (json{{"ledger", row}, {"on", true}}));
     const QMenu* breaks = action(*map, "Break when")->menu();
-    QVERIFY(breaks && breaks->actions().size() == 5);  // the last: about to be dropped
-    const char* const subjects[] = {"evicted", "changed", "read", "stale"};
-    for (int i = 0; i < 4; ++i) {
+    QVERIFY(breaks && breaks->actions().size() == 5);
+    const char* const subjects[] = {"evicted", "stage(prune) and evicted", "changed", "read", "stale"};
+    for (int i = 0; i < 5; ++i) {
       breaks->actions()[i]->trigger();
       QCOMPARE(context.commands.back().verb, std::string("break_add"));
       QCOMPARE(context.commands.back().args,
