@@ -10,8 +10,11 @@ Place placeIn(std::optional<CacheLayer> layer, std::size_t index, const Column<L
   return {layer, index, index < rows.size() ? std::optional(rows[index]) : std::nullopt};
 }
 
-void Findings::add(const Place& place, std::string detail) {
-  if (m_count++ >= kKept) return;
+void Findings::add(const Place& place, std::string detail, const Harm& harm) {
+  if (m_count++ >= kKept) {
+    m_moreHarm = m_moreHarm || harm.any();
+    return;
+  }
   Violation violation;
   violation.invariant = m_invariant;
   violation.detail = std::move(detail);
@@ -19,10 +22,13 @@ void Findings::add(const Place& place, std::string detail) {
   if (place.index) violation.index = Index(static_cast<std::int32_t>(*place.index));
   violation.ledger = place.ledger;
   m_out.push_back(std::move(violation));
+  if (m_harms) m_harms->push_back(harm);
 }
 
 Findings::~Findings() {
-  if (m_count > kKept) m_out.back().detail += " (and " + std::to_string(m_count - kKept) + " more)";
+  if (m_count <= kKept) return;
+  m_out.back().detail += " (and " + std::to_string(m_count - kKept) + " more)";
+  if (m_harms) m_harms->back().more = m_moreHarm;
 }
 
 namespace {

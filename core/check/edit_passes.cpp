@@ -54,6 +54,7 @@ class EditPasses {
   /// A map that a pass was given has the rows to the left of its last row, in the order of the context.
   void neighbours(const PassDeed& deed) {
     const ResidencyView& map = *deed.map;
+    const LedgerId computed(static_cast<std::int32_t>(deed.tags.back()));
     std::vector<bool> given(m_state.ledger.size());
     std::int32_t last = -1;
     for (std::size_t i = 0; i < map.size(); ++i) {
@@ -65,18 +66,19 @@ class EditPasses {
         return m_findings.add({deed.layer, {}, id},
                               name(deed.layer) + ": a pass had " + rowName(id) + ", at position " +
                                   std::to_string(place) + " of the context, behind the row at position " +
-                                  std::to_string(last));
+                                  std::to_string(last),
+                              Harm{computed});
       last = place;
     }
-    const std::int32_t own = position(LedgerId(static_cast<std::int32_t>(deed.tags.back())));
+    const std::int32_t own = position(computed);
     const ResidencyView &old = m_before.map(deed.layer), &now = m_state.map(deed.layer);
     for (std::size_t i = at(now.first); i < now.size() && position(now.ledger[i]) < own; ++i) {
       const LedgerId id = now.ledger[i];
       if (given[at(id.value())] || was(id) < 0 || !holds(old, id)) continue;
       return m_findings.add({deed.layer, i, id},
-                            name(deed.layer) + ": " + rowName(id) + " stands left of " +
-                                rowName(LedgerId(static_cast<std::int32_t>(deed.tags.back()))) +
-                                ", and the pass that computed that row did not have it");
+                            name(deed.layer) + ": " + rowName(id) + " stands left of " + rowName(computed) +
+                                ", and the pass that computed that row did not have it",
+                            Harm{computed});
     }
   }
 
@@ -122,7 +124,8 @@ class EditPasses {
       return m_findings.add({deed.layer, {}, id},
                             name(deed.layer) + ": " + rowName(id) + " was turned by phase " +
                                 std::to_string(deed.phase[i]) + "; its place in the context gives it " +
-                                std::to_string(*phase));
+                                std::to_string(*phase),
+                            Harm{id});
     }
   }
 
@@ -144,7 +147,8 @@ class EditPasses {
       if (own < latest)
         return m_findings.add(
             {{}, {}, id},
-            rowName(id) + " was computed before " + rowName(left) + " to its left was computed anew, and not again");
+            rowName(id) + " was computed before " + rowName(left) + " to its left was computed anew, and not again",
+            Harm{id});
       if (own > latest) latest = own, left = id;
     }
   }
@@ -161,7 +165,8 @@ class EditPasses {
       for (const auto& [p, id] : stale)
         if (!m_written[at(id.value())] && held(id))  // the same list may let a row go
           return m_findings.add({CacheLayer(0), p, id},
-                                rowName(id) + " stands behind the first change, and no pass has computed it anew");
+                                rowName(id) + " stands behind the first change, and no pass has computed it anew",
+                                Harm{id});
       return;
     }
     const auto heldIn = [&](const auto& mapOf) {  // the first two layers are compared
@@ -176,11 +181,13 @@ class EditPasses {
     const auto most = heldIn([&](CacheLayer layer, LedgerId id) { return holds(m_before.map(layer), id); }),
                least = heldIn([&](CacheLayer layer, LedgerId id) { return stays(m_state.map(layer), id); });
     const auto made = std::ranges::count_if(stale, [&](const auto& one) { return m_written[at(one.second.value())]; });
+    const auto kept = std::ranges::find_if(stale, [&](const auto& one) { return !m_written[at(one.second.value())]; });
     if (made < share(least) || made > share(most))
       m_findings.add({},
                      std::to_string(made) + " of " + std::to_string(most) +
                          " rows behind the first change were computed anew, and the share makes " +
-                         std::to_string(share(most)));
+                         std::to_string(share(most)),
+                     made < share(least) && kept != stale.end() ? Harm{kept->second} : Harm{});
   }
 
   const CheckInput& m_input;

@@ -131,7 +131,8 @@ class Recount {
     if (apart > 1e-4 * most)
       m_findings.add({CacheLayer(0), {}, m_newest},
                      rowName(m_newest) + " does not begin with its embedding: it differs by " +
-                         figureText(100 * apart / most) + " %");
+                         figureText(100 * apart / most) + " %",
+                     Harm{m_newest});
   }
 
   /// The index of the newest row in the layer's map; -1 = it has left.
@@ -235,7 +236,8 @@ class Recount {
                    "layer " + m_state.cacheLayers().name(own) + ": what attention gave " + rowName(m_newest) +
                        " in query head " + std::to_string(head) + " is not what the " +
                        std::to_string(m_seen.phases.size()) + " rows that it sees give: it differs by " +
-                       figureText(apart) + ", and " + figureText(room) + " is allowed");
+                       figureText(apart) + ", and " + figureText(room) + " is allowed",
+                   Harm{m_newest});
     return false;
   }
 
@@ -258,7 +260,8 @@ class Recount {
       m_findings.add({own, indexIn(own), m_newest},
                      "layer " + m_state.cacheLayers().name(own) + ": the pass said that " + rowName(m_newest) +
                          " gives " + rowName(deed.map->ledger[i]) + where + " the attention " + figureText(is) +
-                         ", and its recomputation gives " + figureText(wanted));
+                         ", and its recomputation gives " + figureText(wanted),
+                     Harm{m_newest});
       return false;
     }
     return true;
@@ -290,11 +293,13 @@ class Recount {
     if (last)
       return m_findings.add({{}, {}, m_newest},
                             "the logits of the next token differ by " + figureText(nearest->by) +
-                                " from their recomputation, and " + figureText(nearest->room) + " is allowed");
+                                " from their recomputation, and " + figureText(nearest->room) + " is allowed",
+                            Harm{.logits = true});
     m_findings.add({own, indexIn(own), m_newest},
                    "layer " + std::to_string(layer.value()) + ": what it made of " + rowName(m_newest) +
                        " is not what its recomputation gives: it differs by " + figureText(100 * nearest->by) +
-                       " % of what the layer adds, and " + figureText(100 * nearest->room) + " % is allowed");
+                       " % of what the layer adds, and " + figureText(100 * nearest->room) + " % is allowed",
+                   Harm{m_newest});
   }
 
   /// The difference between a value and its recomputation, and the difference that is allowed.
@@ -365,6 +370,7 @@ void checkExactRows(const CheckInput& input, Findings& findings) {
   const bool newest = std::ranges::any_of(input.deeds, [](const PassDeed& deed) { return !deed.input.empty(); });
   if (input.full) {
     if (newest) Recount(input, findings).all();
+    checkDoubtedRows(input, findings);
     return checkOldRows(input, findings);
   }
   const std::int64_t parts = std::max(1, input.manifest.scrubPeriod), part = input.scrubPart % parts;

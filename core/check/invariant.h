@@ -33,6 +33,7 @@ struct CheckInput {
   const CacheState* before = nullptr;    // the state that the last commit was made from; null = there is none
   const CacheState* passed = nullptr;    // cheap checks: `before`, if a check found nothing in it; null = all is new
   bool resized = false;                  // a pool has another size since then: rows that had left were not copied
+  std::span<const LedgerId> doubted = {};  // rows that exact_rows has found wrong in the first layer, see Harm::read
   bool refreshed = false;  // a question, or a policy, has computed the logits anew since the passes of `deeds`
 };
 

@@ -38,7 +38,8 @@ void checkKept(const CheckInput& input, Findings& findings) {
                  "the logits of the next token are those of the state before" +
                      (place.layer ? ", and in layer " + is.cacheLayers().name(*place.layer) +
                               " the next token sees other rows than then"
-                                  : std::string(", which an edit had made stale")));
+                                  : std::string(", which an edit had made stale")),
+                 Harm{.logits = true});
   };
   if (was.logitsStale) return tell({{}, {}, newest});
   const bool decided = is.policy && is.policy->audit.tick == is.tick;
@@ -121,7 +122,8 @@ void checkToldLogits(const CheckInput& input, Findings& findings) {
   if (apart > room)
     findings.add({{}, {}, state.context[state.context.size() - 1]},
                  "the logits of the next token differ by " + figureText(apart) +
-                     " from what the stored rows give, and " + figureText(room) + " is allowed");
+                     " from what the stored rows give, and " + figureText(room) + " is allowed",
+                 Harm{.logits = true});
 }
 
 }  // namespace

@@ -47,6 +47,19 @@ class OldRows {
     if (m_state.kind->derivesContext()) stored();
     else first(draw(m_state.context.size()));
   }
+  /// The first layer of a row, if it is there.
+  void again(LedgerId id) {
+    if (m_state.kind->derivesContext()) return stored(id);
+    const auto found = std::ranges::find(m_state.context, id);
+    if (found != m_state.context.end()) first(at(found - m_state.context.begin()));
+  }
+  void all() {
+    if (m_state.kind->derivesContext()) {
+      for (const LedgerId id : m_state.group(CacheLayer(0)).stored().ledger) stored(id);
+    } else {
+      for (std::size_t p = 0; p < m_state.context.size(); ++p) first(p);
+    }
+  }
 
  private:
   std::size_t draw(std::size_t below) {
@@ -79,8 +92,10 @@ class OldRows {
   void stored() {
     const ResidencyView& all = m_state.group(CacheLayer(0)).stored();
     if (all.size() == 0) return;
-    const LedgerId id = all.ledger[draw(all.size())];
-    if (m_state.kind->leftAsItWas(id)) return;
+    stored(all.ledger[draw(all.size())]);
+  }
+  void stored(LedgerId id) {
+    if (!m_state.ledger.contains(id) || m_state.kind->leftAsItWas(id)) return;
     const ScalarRow made = m_decoder.project(Layer(0), embeddingOf(m_input, m_decoder, id));
     int kv = 0;
     for (const CacheLayer own : m_state.cacheLayers().of(Layer(0))) {
@@ -203,13 +218,15 @@ class OldRows {
   std::uint64_t m_random;
 };
 
-/// Keys that were turned when they were written, by frequencies that have changed since, are not today's.
-bool keysOfOtherLengths(const CheckInput& input) {
-  const std::vector<Rope>& ropes = input.transformer->model().config().ropes;
-  return input.transformer->keysRotated() && std::ranges::any_of(ropes, &Rope::followsLength);
-}
-
 }  // namespace
+
+void checkDoubtedRows(const CheckInput& input, Findings& findings) {
+  if (input.doubted.empty() || keysOfOtherLengths(input)) return;
+  OldRows rows(input, findings);
+  const std::int64_t before = findings.count();
+  for (const LedgerId id : input.doubted) rows.again(id);
+  if (findings.count() == before) rows.all();
+}
 
 void checkOldRows(const CheckInput& input, Findings& findings) {
   if (keysOfOtherLengths(input)) return;

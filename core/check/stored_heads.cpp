@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/api/json_values.h"
+#include "core/model/decoder/frequencies.h"
 #include "core/model/decoder/row_codec.h"
 #include "kernels/backend/cuda_ops.h"
 #include "kernels/row_checksum.h"
@@ -22,6 +23,14 @@ void read(const std::uint8_t* from, std::span<double> out, Widen widen) {
     std::memcpy(&raw, from + i * sizeof raw, sizeof raw);
     out[i] = static_cast<double>(widen(raw));
   }
+}
+
+/// A pass of the last commit has computed the row in its layer.
+bool computedLast(const CheckInput& input, const Place& place) {
+  const auto tag = static_cast<std::uint64_t>(place.ledger->value());
+  return std::ranges::any_of(input.deeds, [&](const PassDeed& deed) {
+    return deed.layer == *place.layer && std::ranges::find(deed.tags, tag) != deed.tags.end();
+  });
 }
 
 constexpr double kExact = 1e-4, kRounded = 8e-2;
@@ -134,11 +143,13 @@ bool StoredHeads::same(const Place& place, int kv, const Half& half, double more
     const double allowed = double(half.rounded.relative) * std::abs(half.wanted[i]) +
         (double(half.rounded.ofMost) + room() + more) * most + 2 * half.unsure + kSubnormal;
     if (apart <= allowed) continue;
-    m_findings.add(place,
-                   "layer " + m_input.state.cacheLayers().name(*place.layer) + ": the stored " + half.name + " of " +
-                       rowName(*place.ledger) + " is not what its recomputation gives: head " + std::to_string(kv) +
-                       " has " + figureText(half.stored[i]) + " in place of " + figureText(half.wanted[i]) +
-                       ", and a difference of " + figureText(allowed) + " is allowed");
+    m_findings.add(
+        place,
+        "layer " + m_input.state.cacheLayers().name(*place.layer) + ": the stored " + half.name + " of " +
+            rowName(*place.ledger) + " is not what its recomputation gives: head " + std::to_string(kv) + " has " +
+            figureText(half.stored[i]) + " in place of " + figureText(half.wanted[i]) + ", and a difference of " +
+            figureText(allowed) + " is allowed",
+        {.row = place.ledger, .read = readAgain(m_input, *place.layer), .old = !computedLast(m_input, place)});
     return false;
   }
   return true;
@@ -172,6 +183,15 @@ int windowIn(const CheckInput& input, CacheLayer layer) {
   const bool ring = input.state.group(layer).ring.has_value();
   const int kept = ring ? input.manifest.ring.window : 0;
   return kept == 0 ? mask : mask == 0 ? kept : std::min(mask, kept);
+}
+
+bool keysOfOtherLengths(const CheckInput& input) {
+  const std::vector<Rope>& ropes = input.transformer->model().config().ropes;
+  return input.transformer->keysRotated() && std::ranges::any_of(ropes, &Rope::followsLength);
+}
+
+bool readAgain(const CheckInput& input, CacheLayer layer) {
+  return input.state.cacheLayers().layerOf(layer) == Layer(0) && !keysOfOtherLengths(input);
 }
 
 std::optional<std::vector<double>> storedAttention(const CheckInput& input, const ScalarDecoder& decoder,

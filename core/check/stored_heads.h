@@ -82,6 +82,10 @@ struct ImpliedRows {
 ImpliedRows impliedRows(const ResidencyView& map, std::size_t own, int window);
 /// The window of a cache layer; 0 = none.
 int windowIn(const CheckInput& input, CacheLayer layer);
+/// Keys that were turned when they were written, by frequencies that have changed since, are not today's.
+bool keysOfOtherLengths(const CheckInput& input);
+/// True of a row that checkDoubtedRows() reads again: its recomputation in this layer needs nothing but its token.
+bool readAgain(const CheckInput& input, CacheLayer layer);
 
 /// The index of a row in LayerGroup::stored() of a cache layer; none = the rows that it sees there are unknown.
 using IndexIn = std::function<std::optional<std::size_t>(CacheLayer)>;

@@ -58,18 +58,22 @@ class Look {
     const std::optional<std::size_t> own = indexOf(static_cast<std::int32_t>(deed.tags[i]));
     if (!own || static_cast<std::int32_t>(*own) < m_of->first) return;
     const ImpliedRows implied = impliedRows(*m_of, *own, m_window);
+    const LedgerId id = m_of->ledger[*own];
     if (deed.begin[i] != implied.begin || deed.end[i] != implied.end)
       return tell(*own,
                   "read " + range(deed.begin[i], deed.end[i]) + " of the map; map and window imply " +
-                      range(implied.begin, implied.end));
+                      range(implied.begin, implied.end),
+                  id);
     if (deed.phase[i] != m_of->phases[*own])
       return tell(*own,
                   "was turned by phase " + std::to_string(deed.phase[i]) + "; the map says " +
-                      std::to_string(m_of->phases[*own]));
+                      std::to_string(m_of->phases[*own]),
+                  id);
     if (!deed.written.empty() && deed.written[i] != m_of->slotOf[*own].value())
       tell(*own,
            "was written to slot " + std::to_string(deed.written[i]) + "; the map says " +
-               std::to_string(m_of->slotOf[*own].value()));
+               std::to_string(m_of->slotOf[*own].value()),
+           id);
   }
 
   /// No row is written over one of the state before: history, or a tick that fails, goes back to that. Layouts that
@@ -95,7 +99,8 @@ class Look {
         m_deed->tags[static_cast<std::size_t>(std::ranges::find(m_written, *found) - m_written.begin())];
     m_findings.add({layer, {}, lost},
                    "layer " + m_input.state.cacheLayers().name(layer) + ": ledger row " + std::to_string(writer) +
-                       " was written over " + rowName(lost) + " of the state before, to which history goes back");
+                       " was written over " + rowName(lost) + " of the state before, to which history goes back",
+                   Harm{lost});
   }
 
   /// Rows are written before the queries of a call read: none of them may lie where an older one is read.
@@ -123,7 +128,8 @@ class Look {
         return tell(
             in,
             "was overwritten before it was read: " + rowName(LedgerId(static_cast<std::int32_t>(writer->second))) +
-                " was written to its slot " + std::to_string(list.slots[j]) + " by the same call");
+                " was written to its slot " + std::to_string(list.slots[j]) + " by the same call",
+            m_of->ledger[in]);
     }
   }
 
@@ -140,7 +146,8 @@ class Look {
       if (const std::string wrong = differs(i, own - 1); !wrong.empty())
         return m_findings.add({deed.layer, {}, given.ledger[own - 1]},
                               "layer " + m_input.state.cacheLayers().name(deed.layer) + ": " +
-                                  rowName(given.ledger[own - 1]) + ", " + given.nameOf(own - 1) + ", " + wrong);
+                                  rowName(given.ledger[own - 1]) + ", " + given.nameOf(own - 1) + ", " + wrong,
+                              Harm{given.ledger[own - 1]});
     }
   }
 
@@ -213,11 +220,13 @@ class Look {
     }
   }
 
-  void tell(std::optional<std::size_t> index, const std::string& what) {
+  /// harmed: none = the last row of the pass, which has read what is told of.
+  void tell(std::optional<std::size_t> index, const std::string& what, std::optional<LedgerId> harmed = {}) {
     const std::string layer = "layer " + m_input.state.cacheLayers().name(m_deed->layer);
-    if (!index) return m_findings.add({m_deed->layer}, layer + ": a pass " + what);
+    const Harm harm{harmed ? harmed : LedgerId(static_cast<std::int32_t>(m_deed->tags.back()))};
+    if (!index) return m_findings.add({m_deed->layer}, layer + ": a pass " + what, harm);
     const LedgerId id = m_of->ledger[*index];
-    m_findings.add({m_deed->layer, *index, id}, layer + ": " + rowName(id) + " " + what);
+    m_findings.add({m_deed->layer, *index, id}, layer + ": " + rowName(id) + " " + what, harm);
   }
 
   const CheckInput& m_input;

@@ -14,10 +14,10 @@ std::span<const Invariant> invariants() {
   return kAll;
 }
 
-std::vector<Violation> checkAll(const CheckInput& input) {
+std::vector<Violation> checkAll(const CheckInput& input, std::vector<Harm>* harms) {
   std::vector<Violation> out;
   for (const Invariant& invariant : invariants()) {
-    Findings findings(invariant.id, out);
+    Findings findings(invariant.id, out, harms);
     invariant.check(input, findings);
   }
   return out;

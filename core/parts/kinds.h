@@ -10,6 +10,7 @@
 
 namespace kvlab {
 
+struct Harm;  // core/check/checks.h
 struct Verb;
 
 struct KindInfo {
@@ -25,7 +26,7 @@ std::span<const KindInfo> kinds();
 /// The invariants of every session (check/invariants.inc), then the invariants of the kinds.
 std::span<const Invariant> invariants();
 /// Runs every invariant. Keeps at most 16 violations per invariant; each names layer, index and ledger row if they
-/// apply.
-std::vector<Violation> checkAll(const CheckInput& input);
+/// apply. harms: as for Findings.
+std::vector<Violation> checkAll(const CheckInput& input, std::vector<Harm>* harms = nullptr);
 
 }  // namespace kvlab

@@ -4,7 +4,9 @@
 #pragma once
 #include "core/api/report.h"
 #include "core/api/snapshot.h"
+#include "core/check/checks.h"
 #include "core/session/check_marks.h"
+#include "core/state/commit_deeds.h"
 
 namespace kvlab {
 
@@ -12,11 +14,24 @@ class AlignmentLog {
  public:
   AlignmentLog();
 
+  struct Passes {
+    std::span<const Harm> harms = {};      // [violations] that passes have done, or fewer
+    std::span<const PassDeed> deeds = {};  // of the last commit
+    bool again = false;                    // commands are executed again: the timeline is another one meanwhile
+  };
   /// Takes the violations that a check of the present state has found, in place of the known ones. Known ones stay
-  /// for invariants that the check did not look at whole. Gives every violation the ticks between which it came; one
-  /// that a check names again keeps them, and its blame. Returns the record of the check for the timeline.
-  CheckMade take(std::vector<Violation>& violations, CheckMade made, const CacheState& state, const Timeline& timeline);
+  /// for invariants that the check did not look at whole, and those that name harm until it is gone. Gives every
+  /// violation the ticks between which it came; one that a check names again keeps them, and its blame. Returns the
+  /// record of the check for the timeline.
+  CheckMade take(std::vector<Violation>& violations, CheckMade made, const CacheState& state, const Timeline& timeline,
+                 const Passes& passes);
+  /// The last commit has computed all rows.
+  void rebuilt(const Timeline& timeline);
   bool anyFinding() const { return !m_known.findings.empty(); }
+  /// True if there are findings that a full check can clear.
+  bool anyToLookAt() const;
+  /// Rows that full checks read again, as CheckInput::doubted.
+  std::vector<LedgerId> doubted() const;
   /// One line for each invariant, in their order.
   const std::vector<InvariantState>& lines() const { return m_lines; }
   /// The last tick after which a check has passed the row's bytes; none since the row came.
@@ -25,13 +40,31 @@ class AlignmentLog {
   /// The alignment for readers.
   Alignment tell(const Timeline& timeline) const;
   /// The session has gone from one tick to another state of the timeline.
-  void travelled(Tick from, const Timeline& timeline);
+  void travelled(Tick from, const Timeline& timeline, const CacheState& state);
   /// The timeline starts anew.
   void forget() { *this = AlignmentLog(); }
-  /// The session lives on in a copy with the way to its state as timeline.
-  void follow(const Timeline& from, const Timeline& to) { m_entry = m_entry == from.currentId() ? to.currentId() : -1; }
+  /// The session lives on in a copy with the way to the entry `tip` as timeline.
+  void follow(const Timeline& from, int tip, const Timeline& to);
+  /// Entries behind this one are others now.
+  void cut(int entry);
 
  private:
+  /// Harm, or a damaged row, that a check has named, as long as its commit is in the history: other states may have it.
+  struct Known {
+    Finding finding;
+    Harm harm;
+    int entry = -1;                                         // the first that may have done it
+    int found = -1;                                         // the last at which a check has named it
+    LedgerId first{0}, last{0};                             // the rows
+    std::shared_ptr<const std::vector<float>> logits = {};  // or these
+    std::vector<int> again = {};  // entries from which on the rows are others, or were read and found right
+  };
+  static bool stands(const Known& known, const CacheState& state, const Timeline& timeline);
+  const Known* harmOf(const Finding& finding) const;
+  void note(const Finding& finding, const Harm& harm, const CacheState& state, const Timeline& timeline,
+            std::span<const PassDeed> deeds);
+  static void readRight(Known& known, const Timeline& timeline);
+  void computed(std::span<const PassDeed> deeds, int entry);
   CheckMark passed(const Violation& violation) const;
   DamageSince since(const Violation& violation, const CacheState& state) const;
   std::string blame(const Violation& violation, const CacheState& state, const Timeline& timeline) const;
@@ -42,6 +75,7 @@ class AlignmentLog {
   int m_entry = -1;          // entry of the timeline that was checked last
   CheckMarks m_marks;        // as the timeline has noted them
   std::vector<Tick> m_left;  // [visits] ticks from which the session went through its history
+  std::vector<Known> m_harm;
 };
 
 }  // namespace kvlab

@@ -28,6 +28,7 @@ Result<Session*> Past::at(const Session& present, int entry, int last) {
   if (!known(last)) {
     KV_TRY(go(timeline.parting(last, timeline.tip())));
     m_entries = timeline.path(timeline.newestTip(last));
+    session->health().alignment.cut(session->timeline().currentId());
     session->history().turnTo(present.history(), m_entries.back(), session->parts());
   }
   KV_TRY(go(entry));

@@ -5,7 +5,7 @@
 #include <new>
 
 #include "core/api/guarded.h"
-#include "core/check/invariant.h"
+#include "core/check/checks.h"
 #include "core/model/decoder/backend_status.h"
 #include "core/parts/kinds.h"
 #include "core/parts/open_parts.h"
@@ -50,7 +50,7 @@ Result<std::unique_ptr<Session>> Session::fork(const Session* beside, bool along
   copy->measured().drift = measured().drift;
   copy->m_pending = m_pending;
   copy->m_health = m_health;
-  copy->m_health.alignment.follow(timeline(), copy->timeline());
+  copy->m_health.alignment.follow(timeline(), along ? timeline().tip() : timeline().currentId(), copy->timeline());
   copy->m_breakpoints = m_breakpoints;
   copy->m_watches = m_watches;
   copy->m_notes = m_notes.alongTrunk(timeline());
@@ -166,6 +166,8 @@ std::vector<Violation> Session::runChecks(bool full, std::int64_t part, bool lat
                    part,
                    model().config().vocab,
                    m_parts.transformer.get()};
+  const std::vector<LedgerId> doubted = m_health.alignment.doubted();
+  input.doubted = doubted;
   if (!m_open || m_open->committed) {
     input.deeds = m_parts.store.deeds().all();
     input.decided = m_parts.store.deeds().decided();
@@ -183,22 +185,24 @@ std::vector<Violation> Session::runChecks(bool full, std::int64_t part, bool lat
     held = timeline().held(m_history.pools(), m_parts.store.layers().size(), kStatesLookedAt);
     input.held = &held;
   }
-  std::vector<Violation> violations = checkAll(input);
+  std::vector<Harm> harms;
+  std::vector<Violation> violations = checkAll(input, &harms);
   // Rows that cannot be read do not satisfy an invariant.
   if (Status read = backendStatus(*m_parts.backend, "reading the rows"); !read)
     violations.push_back({"row_checksums", read.error().text()});
   const std::int64_t parts = manifest().scrubPeriod;
   const CheckMade made = CheckMarks::made(violations, full, part % parts, parts);
-  const CheckMade noted = m_health.alignment.take(violations, made, state(), timeline());
-  m_history.noteCheck(noted, !m_health.alignment.anyFinding());
+  const CheckMade noted =
+      m_health.alignment.take(violations, made, state(), timeline(), {harms, input.deeds, m_history.replaying()});
+  m_history.noteCheck(noted, !m_health.alignment.anyToLookAt());
   return violations;
 }
 
-/// Makes the check that the manifest asks for. While there are findings it is a full one: a slice without a finding
-/// proves nothing.
+/// Makes the check that the manifest asks for. While there are findings that it can clear it is a full one: a slice
+/// without a finding proves nothing.
 std::vector<Violation> Session::checkChange() {
   if (manifest().check == CheckLevel::Off) return {};
-  const bool full = manifest().check == CheckLevel::Full || m_health.alignment.anyFinding();
+  const bool full = manifest().check == CheckLevel::Full || m_health.alignment.anyToLookAt();
   return runChecks(full, m_health.checks++ % manifest().scrubPeriod);
 }
 

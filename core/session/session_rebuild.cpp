@@ -110,6 +110,7 @@ Result<RebuildOutcome> Session::rebuild() {
   }
   if (!rebuilt) return rebuilt.error();
   if (!rebuilt->commit) return std::move(rebuilt->outcome);
+  if (!rebuilt->outcome.cancelled && !m_history.replaying()) m_health.alignment.rebuilt(timeline());
   check(true);
   return std::move(rebuilt->outcome);
 }

@@ -94,7 +94,7 @@ Result<std::int64_t> stepTo(Session& session, int next) {
 
 Status Session::travel(int id, std::function<void()> witness, std::optional<int> branch) {
   KV_TRY(noOpenTick());
-  const Health before = m_health;
+  Health before = m_health;
   m_parts.store.deeds().clear();
   const Tick from = state().tick;
   m_witness = std::move(witness);
@@ -107,13 +107,14 @@ Status Session::travel(int id, std::function<void()> witness, std::optional<int>
     m_pending.clear();
     m_health.status = state().length() ? SessionState::Ready : SessionState::Empty;
     m_health.reason.clear();
-    m_health.alignment.travelled(from, timeline());
+    m_health.alignment.travelled(from, timeline(), state());
     // If memory is short, the next tick makes the logits.
     if (!state().logits) static_cast<void>(refreshLogits(*this));
     checkChange();
   } else if (m_health.status != SessionState::Broken) {
     m_health.status = before.status;
     m_health.reason = before.reason;
+    m_health.alignment = std::move(before.alignment);
   }
   m_health.report = timeline().current().report;
   publish();

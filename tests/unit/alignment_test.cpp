@@ -49,7 +49,7 @@ class AlignmentTest : public QObject {
       AlignmentLog log;
       const auto check = [&](std::vector<Violation> found, bool full) {
         const CheckMade made = CheckMarks::made(found, full, 0, 64);
-        log.take(found, made, session->state(), timeline);
+        log.take(found, made, session->state(), timeline, {});
       };
       const bool all = one.cheap == Cheap::All;
       check({}, false);
@@ -138,7 +138,7 @@ class AlignmentTest : public QObject {
     QCOMPARE(line(log, "finite_rows").allPassed, Tick(4));
     std::vector<Violation> shape{{"mirror_length", "shorter", {}, {}, {}, {}}};
     AlignmentLog other;
-    other.take(shape, CheckMarks::made(shape, true, 0, 3), session->state(), session->timeline());
+    other.take(shape, CheckMarks::made(shape, true, 0, 3), session->state(), session->timeline(), {});
     QCOMPARE(line(other, "row_checksums").lastPass, Tick(-1));
     QVERIFY(line(other, "row_checksums").ok);
   }
