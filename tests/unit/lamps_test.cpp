@@ -145,10 +145,11 @@ class LampsTest : public QObject {
         json args = json::parse(params.toStdString());
         args.update({{"kind", kind.toStdString()}, {"seed", seed}});
         s.must("fault", args);
+        s.must("invariants");
         Watched watched;
+        QVERIFY(watched.look(*s).empty() && watched.lit());
         const std::string wrong = goesOn(*s, watched, seed, 40);
         QVERIFY2(wrong.empty(), (std::string(level) + ", seed " + std::to_string(seed) + ", " + wrong).c_str());
-        QVERIFY2(watched.lit(), level);
       }
   }
 
