@@ -138,7 +138,7 @@ CheckMade AlignmentLog::take(std::vector<Violation>& violations, CheckMade made,
     v.since = anew ? since(v, state) : known->since();
     found.push_back({v, anew ? blame(v, state, timeline) : known->blame});
     const Harm harm = i < passes.harms.size() && passes.harms[i].any() ? passes.harms[i] : damageOf(v);
-    if (harm.any() && !passes.again) note(found.back(), harm, state, timeline, passes.deeds);
+    if (harm.any() && !passes.again && !passes.unread) note(found.back(), harm, state, timeline, passes.deeds);
   }
   const auto unnamed = [&](const Finding& one) {
     return std::ranges::none_of(violations, [&](const Violation& v) { return same(one.violation, v); });

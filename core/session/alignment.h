@@ -18,6 +18,7 @@ class AlignmentLog {
     std::span<const Harm> harms = {};      // [violations] that passes have done, or fewer
     std::span<const PassDeed> deeds = {};  // of the last commit
     bool again = false;                    // commands are executed again: the timeline is another one meanwhile
+    bool unread = false;                   // the back end failed: what the check read may not be the rows
   };
   /// Takes the violations that a check of the present state has found, in place of the known ones. Known ones stay
   /// for invariants that the check did not look at whole, and those that name harm until it is gone. Gives every

@@ -188,12 +188,12 @@ std::vector<Violation> Session::runChecks(bool full, std::int64_t part, bool lat
   std::vector<Harm> harms;
   std::vector<Violation> violations = checkAll(input, &harms);
   // Rows that cannot be read do not satisfy an invariant.
-  if (Status read = backendStatus(*m_parts.backend, "reading the rows"); !read)
-    violations.push_back({"row_checksums", read.error().text()});
+  const Status read = backendStatus(*m_parts.backend, "reading the rows");
+  if (!read) violations.push_back({"row_checksums", read.error().text()});
   const std::int64_t parts = manifest().scrubPeriod;
   const CheckMade made = CheckMarks::made(violations, full, part % parts, parts);
-  const CheckMade noted =
-      m_health.alignment.take(violations, made, state(), timeline(), {harms, input.deeds, m_history.replaying()});
+  const CheckMade noted = m_health.alignment.take(violations, made, state(), timeline(),
+                                                  {harms, input.deeds, m_history.replaying(), !read});
   m_history.noteCheck(noted, !m_health.alignment.anyToLookAt());
   return violations;
 }
