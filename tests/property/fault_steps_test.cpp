@@ -245,12 +245,13 @@ class FaultStepsTest : public QObject {
     const json after[] = {"keep", "recompute", {{"selective", {{"ratio", 0.3}}}}};
     const char* const positions[] = {"context", "absolute", "cache"};
     std::size_t turn = 0;
+    test::SanitizerSample sample(3);
     for (const LayoutName& info : layouts()) {
       const bool all = info.name == "indirection" || info.name == "contiguous_splice";
       for (const char* kind : {"allocation", "kernel", "copy"}) {
         const std::size_t chosen = turn++ * 5 % 12;
         for (std::size_t way = 0; way < 12; ++way) {
-          if (!all && way != chosen) continue;
+          if ((!all && way != chosen) || !sample.takes()) continue;
           // A ring with a pointer fails metamorphic_test's check of its base with recompute, with or without a fault.
           const bool losesItsBase = info.name.starts_with("ring_") && info.name != "ring_roll" && way / 2 % 3 == 1;
           const std::size_t next = losesItsBase ? 2 : way / 2 % 3;

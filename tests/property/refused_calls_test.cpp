@@ -40,11 +40,12 @@ class RefusedCallsTest : public QObject {
     QTest::addColumn<QByteArray>("manifest");
     QTest::addColumn<int>("call");
     const std::vector<Good> calls = goodCalls(folder());
+    test::SanitizerSample sample(4);
     for (const auto& [name, manifest] : kKinds)
       for (std::size_t i = 0; i < calls.size(); ++i) {
         const std::string verb = calls[i].verb;
         const Effect effect = verbNamed(verb)->effect;
-        if (effect == Effect::Reads || verb == "fault" || verb == "bug") continue;
+        if (effect == Effect::Reads || verb == "fault" || verb == "bug" || !sample.takes()) continue;
         QTest::addRow("%s, %s %d", name, verb.c_str(), static_cast<int>(i)) << QByteArray(manifest) << int(i);
       }
   }

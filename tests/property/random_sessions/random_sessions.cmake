@@ -9,7 +9,11 @@ target_link_libraries(random_sessions PRIVATE kvlab_core kvlab_warnings)
 target_compile_definitions(random_sessions PRIVATE KVLAB_TESTS_DIR="${CMAKE_CURRENT_SOURCE_DIR}"
   KVLAB_RESOURCES_DIR="${CMAKE_SOURCE_DIR}/resources")
 
-add_test(NAME property/random_sessions COMMAND random_sessions --seed 1 --sessions 100)
+set(drawn 100)
+if(KVLAB_SANITIZE)
+  set(drawn 40)
+endif()
+add_test(NAME property/random_sessions COMMAND random_sessions --seed 1 --sessions ${drawn})
 add_test(NAME property/random_matrix COMMAND random_sessions --matrix all)
 add_test(NAME property/random_sequences COMMAND random_sessions --sequences ${CMAKE_CURRENT_LIST_DIR}/sequences)
 set_tests_properties(property/random_sessions property/random_sequences PROPERTIES LABELS property TIMEOUT 3600)
