@@ -190,7 +190,7 @@ class CulledPairs {
     const std::int64_t all = m_input.transformer->model().embed().shape[0];
     if (m_input.full) return {0, static_cast<std::int32_t>(all)};
     const std::int64_t width = std::max(kLeast, all / std::max(1, m_input.manifest.scrubPeriod) + 1),
-                       begin = m_input.scrubPart % ((all + width - 1) / width) * width;
+                       begin = std::max<std::int64_t>(0, m_input.scrubPart) % ((all + width - 1) / width) * width;
     return {static_cast<std::int32_t>(begin), static_cast<std::int32_t>(std::min(all, begin + width))};
   }
 

@@ -21,7 +21,7 @@ struct CheckInput {
   std::int64_t capacity = 0;             // resident rows per layer
   bool full = false;                     // check everything; else the cheap checks and a slice of the rows
   bool late = false;                     // asked for some time after the commit: slots that rows have left may be used
-  std::int64_t scrubPart = 0;            // slice for this tick, modulo scrubPeriod; pass the tick number
+  std::int64_t scrubPart = 0;            // slice for this tick, modulo scrubPeriod; -1 = none
   std::int32_t vocab = 0;                // vocabulary size of the logits; 0 = do not compare
   Transformer* transformer = nullptr;    // transformer of the model that made the rows; null = nothing is recomputed
   const HeldSlots* held = nullptr;       // null = slots are not counted

@@ -64,6 +64,7 @@ RowList rowList(const SharedMap& shared, std::int32_t poolSlots, std::int64_t pa
   const auto every = static_cast<std::int32_t>(parts);  // a division of 64 bits takes longer than the rest
   const bool mask = std::has_single_bit(static_cast<std::uint32_t>(every));
   const auto slice = [&](std::size_t from, std::size_t end) {
+    if (part < 0) return;
     for (std::size_t i = from; i < end; ++i)
       if ((mask ? ledger[i].value() & (every - 1) : ledger[i].value() % every) == part) add(i);
   };

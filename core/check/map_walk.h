@@ -45,7 +45,8 @@ struct RowList {
   std::vector<std::size_t> indices;  // in the map
 };
 
-/// Rows whose ledger id modulo `parts` is `part`, and those at the indices `fresh`, which ascend.
+/// Rows whose ledger id modulo `parts` is `part`, and those at the indices `fresh`, which ascend. part < 0: these
+/// alone.
 RowList rowList(const SharedMap& shared, std::int32_t poolSlots, std::int64_t part = 0, std::int64_t parts = 1,
                 std::span<const std::size_t> fresh = {});
 

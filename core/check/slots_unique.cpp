@@ -24,6 +24,23 @@ bool fewAndNew(const SharedMap& shared, std::span<const std::size_t> fresh, std:
   });
 }
 
+/// True if one of the slots is free. Most maps are a few runs, of which an allocator tells at once.
+bool anyFree(const SlotAllocator& allocator, const std::vector<std::span<const Slot>>& runs) {
+  return std::ranges::any_of(runs, [&](std::span<const Slot> run) { return allocator.anyFree(run); });
+}
+
+/// The slots in runs of consecutive ones; all of them in one piece where these are many.
+std::vector<std::span<const Slot>> runsOf(std::span<const Slot> slots) {
+  constexpr std::size_t kMost = 32;
+  std::vector<std::span<const Slot>> out;
+  for (std::size_t begin = 0, end = 0; begin < slots.size(); begin = end) {
+    if (out.size() == kMost) return {slots};
+    for (end = begin + 1; end < slots.size() && slots[end].value() == slots[end - 1].value() + 1;) ++end;
+    out.push_back(slots.subspan(begin, end - begin));
+  }
+  return out;
+}
+
 /// Reports slots outside the pool and slots named twice; false if there are some outside.
 bool checkNamed(const SharedMap& shared, std::int32_t slots, Findings& findings) {
   const std::span<const Slot> all = shared.map->slotOf.span();
@@ -72,8 +89,9 @@ void checkSlotsUnique(const CheckInput& input, Findings& findings) {
     const std::span<const Slot> slotOf = shared.map->slotOf.span(),
                                 all = slotOf.subspan(
                                     std::min(static_cast<std::size_t>(shared.map->first), slotOf.size()));
+    const std::vector<std::span<const Slot>> runs = runsOf(all);
     for (const CacheLayer layer : shared.layers)
-      if (!inside || input.store.slots(layer).anyFree(all))
+      if (!inside || anyFree(input.store.slots(layer), runs))
         checkFree(shared, layer, input.store.slots(layer), slots, findings);
   }
 }

@@ -152,12 +152,12 @@ Result<SessionParts> siblingParts(const SessionParts& origin, const Manifest& ma
   return parts;
 }
 
-Result<SessionParts> forkedParts(const SessionParts& origin, const CacheState& state, const SessionParts* beside) {
+Result<SessionParts> forkedParts(const SessionParts& origin, const LayerSlots& rows, const SessionParts* beside) {
   SessionParts parts = KV_TRY(sharing(origin, origin.manifest));
   parts.opened = origin.opened;
   if (beside) parts.backend = beside->backend->sibling();
   if (!parts.backend) KV_TRY(chooseLike(parts, *origin.backend));
-  const auto store = [&](SessionParts& own) { return likeStorage(own, origin, state); };
+  const auto store = [&](SessionParts& own) { return likeStorage(own, origin, rows); };
   KV_TRY(equip(parts, {}, store));
   return parts;
 }

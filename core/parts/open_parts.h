@@ -29,8 +29,8 @@ Result<SessionParts> openParts(const Manifest& manifest, const std::string& reso
 /// Parts that share model, weights and files with `origin`. They use the kind of backend and the device of `origin`,
 /// whatever "auto" would choose now.
 Result<SessionParts> siblingParts(const SessionParts& origin, const Manifest& manifest);
-/// Parts of a session with the manifest and the storage of `origin`, with the rows of its state. beside: the new
-/// session computes on this one's threads, and the two are called one at a time; or null.
-Result<SessionParts> forkedParts(const SessionParts& origin, const CacheState& state, const SessionParts* beside);
+/// Parts of a session with the manifest and the storage of `origin`, with its rows of these slots, [layers]. beside:
+/// the new session computes on this one's threads, and the two are called one at a time; or null.
+Result<SessionParts> forkedParts(const SessionParts& origin, const LayerSlots& rows, const SessionParts* beside);
 
 }  // namespace kvlab

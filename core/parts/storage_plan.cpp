@@ -204,12 +204,12 @@ void replacePools(SessionParts& parts, CacheStore store, LayoutSet layouts) {
   parts.layouts = std::move(layouts);
 }
 
-Status likeStorage(SessionParts& parts, const SessionParts& other, const CacheState& state) {
+Status likeStorage(SessionParts& parts, const SessionParts& other, const LayerSlots& rows) {
   std::vector<kernels::RowFormat> formats;
   for (const CacheLayer layer : other.store.layers()) formats.push_back(other.store.pool(layer).format());
   std::vector<LayerPool> pools = other.layouts.pools(formats);
   KV_TRY(fits(parts, pools));
-  parts.store = KV_TRY(CacheStore::like(*parts.backend, other.store, std::move(pools), other.layouts.heldBy(state)));
+  parts.store = KV_TRY(CacheStore::like(*parts.backend, other.store, std::move(pools), rows));
   parts.layouts = other.layouts;
   return ok();
 }

@@ -35,8 +35,8 @@ Result<CacheStore> makeStore(const SessionParts& parts, const StoragePlan& plan)
 Status freshStorage(SessionParts& parts);
 /// Takes other pools and layouts; the old ones go to parts.replaced. Takes no memory.
 void replacePools(SessionParts& parts, CacheStore store, LayoutSet layouts);
-/// Replaces layouts and pools by some like those of `other`, with the rows of this state of its; see RowPool::like().
-/// All slots are free. Errors: out_of_memory.
-Status likeStorage(SessionParts& parts, const SessionParts& other, const CacheState& state);
+/// Replaces layouts and pools by some like those of `other`, with its rows of these slots, [layers]; see
+/// RowPool::like(). All slots are free. Errors: out_of_memory.
+Status likeStorage(SessionParts& parts, const SessionParts& other, const LayerSlots& rows);
 
 }  // namespace kvlab

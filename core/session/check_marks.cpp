@@ -47,13 +47,14 @@ void CheckMarks::add(const CheckMade& made, const CheckMark& mark) {
   bool slices = true;  // every invariant that looks at slices has passed
   for (std::size_t i = 0; i < m_last.size(); ++i) {
     const Cheap cheap = invariants()[i].cheap;
-    const bool whole = made.full || cheap == Cheap::All, looked = whole || cheap != Cheap::None;
+    const bool whole = made.full || cheap == Cheap::All, none = cheap == Cheap::Slice && made.part < 0;
+    const bool looked = whole || (cheap != Cheap::None && !none);
     if (looked && made.held & bit(i)) m_last[i] = mark;
     if (made.rest & bit(i) && whole) m_passed[i] = mark;
     slices = slices && (cheap != Cheap::Slice || made.rest & bit(i));
   }
   if (slices && made.full) std::ranges::fill(m_slices, mark);
-  else if (slices) m_slices[at(made.part)] = mark;
+  else if (slices && made.part >= 0) m_slices[at(made.part)] = mark;
 }
 
 /// Checks before this entry of the way leave no mark: later ones have passed all that they looked at.

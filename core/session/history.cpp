@@ -87,7 +87,9 @@ void History::start(Beginning beginning) {
 void History::startFrom(const History& other, CacheState state, bool along) {
   const Timeline& line = other.m_timeline;
   m_timeline = line.trunk(along ? line.tip() : line.currentId(), line.depth(), state, along);
+  if (along) m_timeline.keepLike(line, other.m_pools, m_pools);
   become(std::move(state));
+  m_passed = along && other.m_passed;
   m_execute = other.m_execute;
   m_kindOf = other.m_kindOf;
 }
@@ -219,6 +221,12 @@ void History::standAgain(Stand stand) {
   m_pools = stand.pools;
   m_timeline.refine(std::move(stand.kept), m_pools);
   m_state = std::move(stand.state);
+}
+
+bool History::lies(int entry) const {
+  const Timeline::Kept* const kept = m_timeline.entry(entry).kept.get();
+  const bool there = kept && kept->pools == m_pools && !kept->state.kind->derivesContext();
+  return there && m_timeline.liesInPools(entry);
 }
 
 void History::select(int entry, CacheState placed) {

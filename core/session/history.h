@@ -41,6 +41,8 @@ class History {
   const CacheState* before() const { return m_before ? &*m_before : nullptr; }
   /// The same where the last check of that state found nothing and nothing but the commit has come since; else null.
   const CacheState* passed() const { return m_beforePassed ? before() : nullptr; }
+  /// The last check of the present state found nothing, and nothing has come since.
+  bool clean() const { return m_passed; }
   const Timeline& timeline() const { return m_timeline; }
   /// Const and yet changeable: queries store their measurements here.
   Measured& measured() const { return m_measured; }
@@ -54,7 +56,7 @@ class History {
   /// Takes no memory.
   void start(Beginning beginning);
   /// Starts with the state of another session and the commands that led to it; older states are not copied. along: for
-  /// a session on the same thread, with all commands of the branch and its anchors.
+  /// a session on the same thread, with all commands of the branch, its anchors, and the states that lie in the pools.
   void startFrom(const History& other, CacheState state, bool along);
   /// For a session that was started along another one: from the present state, which must lie on the way to the entry
   /// `tip` of the other timeline, its commands lead to that entry. Older states are dropped.
@@ -76,6 +78,8 @@ class History {
   void select(int entry) { select(entry, *m_timeline.entry(entry).state()); }
   /// The same with its rows in other slots, those of the present pools.
   void select(int entry, CacheState placed);
+  /// True if an entry's state is kept, and all its rows lie in the present pools.
+  bool lies(int entry) const;
   /// The present state and its pools, to stand on again. Only refine() may have come since.
   struct Stand {
     CacheState state, kept;

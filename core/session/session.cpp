@@ -20,6 +20,9 @@ namespace {
 /// be taken back.
 constexpr std::int64_t kTakenBack = 16 << 20;
 
+/// For a check that looks at no slice of the rows.
+constexpr std::int64_t kNoSlice = -1;
+
 /// Older states whose slots a full check looks at.
 constexpr std::size_t kStatesLookedAt = 16;
 
@@ -42,10 +45,14 @@ Result<std::unique_ptr<Session>> Session::open(const Manifest& manifest, const s
 
 Result<std::unique_ptr<Session>> Session::fork(const Session* beside, bool along) const {
   KV_TRY(usable());
-  SessionParts parts = KV_TRY(forkedParts(m_parts, this->state(), beside ? &beside->m_parts : nullptr));
+  LayerSlots held = m_parts.layouts.heldBy(this->state());
+  const LayerSlots older = along ? timeline().lyingSlots(m_history.pools()) : LayerSlots();
+  for (std::size_t layer = 0; layer < older.size(); ++layer)
+    held[layer].insert(held[layer].end(), older[layer].begin(), older[layer].end());
+  SessionParts parts = KV_TRY(forkedParts(m_parts, held, beside ? &beside->m_parts : nullptr));
   std::unique_ptr<Session> copy(new Session(std::move(parts), this));
   CacheState state = ownCopy(this->state());
-  copy->m_parts.layouts.restart(copy->m_parts.store, state);
+  copy->m_parts.layouts.restart(copy->m_parts.store, state, held);
   copy->m_history.startFrom(m_history, std::move(state), along);
   copy->measured().drift = measured().drift;
   copy->m_pending = m_pending;
@@ -150,13 +157,14 @@ Status Session::change(const std::function<Result<Commit>(CallContext&)>& makes,
   if (!settled) undone();
   KV_TRY(settled);
   if (check == Check::AsInTicks) checkChange();
-  if (check == Check::Full) runChecks(true, 0);
+  if (check == Check::Full) runChecks({.full = true});
   publish();
   return ok();
 }
 
 /// Runs every invariant once and records its result.
-std::vector<Violation> Session::runChecks(bool full, std::int64_t part, bool late) {
+std::vector<Violation> Session::runChecks(const Extent& extent) {
+  const auto [full, part, left, late] = extent;
   CheckInput input{state(),
                    m_parts.store,
                    manifest(),
@@ -178,7 +186,7 @@ std::vector<Violation> Session::runChecks(bool full, std::int64_t part, bool lat
     input.refreshed = m_parts.store.deeds().asked() || m_parts.store.deeds().told() != state().logits;
     input.before = m_history.before();
     // Once in a scrub period everything is checked, so that no wrong assumption about unchanged parts lasts.
-    if (!full && part % manifest().scrubPeriod > 0) input.passed = m_history.passed();
+    if (!full && part % manifest().scrubPeriod != 0) input.passed = left ? left : m_history.passed();
   }
   HeldSlots held;
   if (full && !m_open) {  // an open tick has slots that no state names yet
@@ -190,24 +198,37 @@ std::vector<Violation> Session::runChecks(bool full, std::int64_t part, bool lat
   // Rows that cannot be read do not satisfy an invariant.
   const Status read = backendStatus(*m_parts.backend, "reading the rows");
   if (!read) violations.push_back({"row_checksums", read.error().text()});
-  const std::int64_t parts = manifest().scrubPeriod;
-  const CheckMade made = CheckMarks::made(violations, full, part % parts, parts);
+  const CheckMade made = CheckMarks::made(violations, full, part, manifest().scrubPeriod);
   const CheckMade noted = m_health.alignment.take(violations, made, state(), timeline(),
                                                   {harms, input.deeds, m_history.replaying(), !read});
   m_history.noteCheck(noted, !m_health.alignment.anyToLookAt());
   return violations;
 }
 
+/// True if the last commit has written, turned and moved no row.
+bool Session::leftRowsAlone() const {
+  const CommitDeeds& deeds = m_parts.store.deeds();
+  const CacheState* before = m_history.before();
+  const auto alone = [&](CacheLayer layer) {
+    return state().group(layer).writers.sharesWith(before->group(layer).writers);
+  };
+  return before && deeds.all().empty() && deeds.turns().empty() && before->groupOf.size() == state().groupOf.size() &&
+      std::ranges::all_of(state().layers(), alone);
+}
+
 /// Makes the check that the manifest asks for. While there are findings that it can clear it is a full one: a slice
-/// without a finding proves nothing.
-std::vector<Violation> Session::checkChange() {
+/// without a finding proves nothing. A slice of the rows takes longer than an edit or a step back. Where no row was
+/// written or moved, the turn stays with the next check. left: the state that the session came from without a commit,
+/// if it passed and its rows lie where they lay.
+std::vector<Violation> Session::checkChange(const CacheState* left) {
   if (manifest().check == CheckLevel::Off) return {};
   const bool full = manifest().check == CheckLevel::Full || m_health.alignment.anyToLookAt();
-  return runChecks(full, m_health.checks++ % manifest().scrubPeriod);
+  if (!full && (left || leftRowsAlone())) return runChecks({.part = kNoSlice, .left = left});
+  return runChecks({.full = full, .part = m_health.checks++ % manifest().scrubPeriod, .left = left});
 }
 
 const std::vector<InvariantState>& Session::check(bool full) {
-  if (!runChecks(full, 0, true).empty()) m_watches.forget();  // `invariant` holds now
+  if (!runChecks({.full = full, .late = true}).empty()) m_watches.forget();  // `invariant` holds now
   publish();
   return m_health.alignment.lines();
 }

@@ -23,7 +23,7 @@ class Session {
   /// the pages of the pools until one of the two writes. The fork's history holds the commands that led to this state
   /// and no older state, so undo executes commands again. beside: a session on whose threads the fork computes, and
   /// with which it shares the calling thread; or null. along: the history also holds the commands that lie ahead on the
-  /// branch, and the anchors.
+  /// branch, the anchors, and the states there whose rows lie in the pools.
   Result<std::unique_ptr<Session>> fork(const Session* beside = nullptr, bool along = false) const;
   /// An empty session with another manifest over the same model, weights and backend, to be used by any one thread.
   /// Errors: lane_differs (names the key) if model, backend, weights, numerics or dtype differ; bad_manifest;
@@ -155,8 +155,16 @@ class Session {
   void mend();
   void recover(OpenTick& tick, bool whole);
   void verify(Trace& trace, TickReport& report);
-  std::vector<Violation> runChecks(bool full, std::int64_t part, bool late = false);
-  std::vector<Violation> checkChange();
+  /// How far a check goes.
+  struct Extent {
+    bool full = false;
+    std::int64_t part = 0;             // slice of the rows, -1 = none
+    const CacheState* left = nullptr;  // the state that the session came from without a commit, if it passed
+    bool late = false;                 // as CheckInput
+  };
+  std::vector<Violation> runChecks(const Extent& extent);
+  bool leftRowsAlone() const;
+  std::vector<Violation> checkChange(const CacheState* left = nullptr);
   void takeOps(Trace& trace);
   TickReport finish(TickReport report, Trace& trace);
   void startOver();

@@ -413,7 +413,7 @@ void Session::takeOps(Trace& trace) {
 
 TickReport Session::finish(TickReport report, Trace& trace) {
   report.tick = state().tick;
-  if (report.error && report.error->code == "guard") tellDamage(runChecks(true, 0), report);
+  if (report.error && report.error->code == "guard") tellDamage(runChecks({.full = true}), report);
   for (const TokenId token : report.block) report.text += model().tokenizer().tokenText(token);
   takeOps(trace);
   report.events = trace.take();

@@ -191,6 +191,59 @@ std::vector<bool> Timeline::inPools() const {
   return out;
 }
 
+/// True if the pools have the rows of a kept state and of its parent's, too.
+bool Timeline::besideParent(int id) const {
+  const Kept* const kept = entry(id).kept.get();
+  const int parent = entry(id).parent;
+  return kept && parent >= 0 && entry(parent).kept && !kept->apart && kept->rows.layers.empty() && !kept->stored;
+}
+
+bool Timeline::liesInPools(int id) const {
+  int from = m_current;
+  return std::ranges::all_of(way(id), [&](int next) {
+    const int edge = entry(from).parent == next ? from : next;
+    from = next;
+    return besideParent(edge);
+  });
+}
+
+std::vector<int> Timeline::lying(int pools) const {
+  const auto lies = [&](int id) { return besideParent(id) && entry(id).kept->pools == pools; };
+  std::vector<int> out{m_current};
+  while (lies(out.back()) && entry(entry(out.back()).parent).kept->pools == pools)
+    out.push_back(entry(out.back()).parent);
+  std::ranges::reverse(out);
+  for (auto depth = at(this->depth()) + 1; depth < m_along.size() && lies(m_along[depth]); ++depth)
+    out.push_back(m_along[depth]);
+  return out;
+}
+
+LayerSlots Timeline::lyingSlots(int pools) const {
+  LayerSlots out;
+  const std::vector<int> ids = lying(pools);
+  for (std::size_t i = 1; i < ids.size(); ++i) {
+    const Kept& kept = *entry(ids[i]).kept;
+    const LayerSlots& held = ids[i] <= m_current ? kept.freed : kept.added;
+    out.resize(std::max(out.size(), held.size()));
+    for (std::size_t layer = 0; layer < held.size(); ++layer)
+      out[layer].insert(out[layer].end(), held[layer].begin(), held[layer].end());
+  }
+  return out;
+}
+
+void Timeline::keepLike(const Timeline& other, int pools, int own) {
+  const std::vector<int> ids = other.lying(pools);
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const Entry& from = other.entry(ids[i]);
+    std::unique_ptr<Kept>& kept = m_entries[at(from.depth)].kept;
+    if (!kept) kept = std::make_unique<Kept>(Kept{.state = from.kept->state});
+    kept->pools = own;
+    kept->eventBytes = from.kept->eventBytes;
+    if (i > 0) kept->added = from.kept->added, kept->freed = from.kept->freed, kept->bytes = from.kept->bytes;
+    m_bytes += kept->bytes + kept->eventBytes;
+  }
+}
+
 HeldSlots Timeline::held(int pools, std::size_t layers, std::size_t states) const {
   HeldSlots out{LayerSlots(layers)};
   const std::vector<bool> there = inPools(), along = onPath();

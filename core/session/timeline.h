@@ -25,7 +25,7 @@ namespace kvlab {
 /// A check of a state, and which invariants it passed; bit i is invariant i.
 struct CheckMade {
   bool full = false;
-  std::int32_t part = 0, parts = 1;  // the slice of the rows, unless full
+  std::int32_t part = 0, parts = 1;  // the slice of the rows, unless full; -1 = none
   std::uint32_t held = 0;            // named nothing
   std::uint32_t rest = 0;            // passed everything that it looked at except the rows that it named
   std::int32_t visit = 0;            // number of earlier travels of the session through its history
@@ -155,6 +155,14 @@ class Timeline {
   void refine(CacheState state, int pools);
   /// [entries] whether the rows of the state lie in the pools, and nothing need be exchanged to make it current.
   std::vector<bool> inPools() const;
+  /// The same of one entry, which is kept.
+  bool liesInPools(int id) const;
+  /// The current entry and those around it on the branch whose states lie in pools of this number; ascending.
+  std::vector<int> lying(int pools) const;
+  /// Slots that the states of lying() hold beside the current one, [layers]; empty = none.
+  LayerSlots lyingSlots(int pools) const;
+  /// Keeps the states of another timeline's lying(), of which this one is a trunk() with pools of the number `own`.
+  void keepLike(const Timeline& other, int pools, int own);
   /// Slots that kept states hold in pools of this number, and at most so many of these states, the nearest ones.
   HeldSlots held(int pools, std::size_t layers, std::size_t states) const;
   /// Makes a kept entry current.
@@ -210,6 +218,7 @@ class Timeline {
   static constexpr std::int32_t kNever = std::numeric_limits<std::int32_t>::max();
 
   std::vector<bool> onPath() const;
+  bool besideParent(int id) const;
   int oldestKept() const;
   void forget(Kept& kept);
   std::unique_ptr<Kept> dropLeaf(int id, CacheStore& store);

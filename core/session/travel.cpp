@@ -97,6 +97,8 @@ Status Session::travel(int id, std::function<void()> witness, std::optional<int>
   Health before = m_health;
   m_parts.store.deeds().clear();
   const Tick from = state().tick;
+  std::optional<CacheState> left;  // rows that both states have stay where they are, and need no other check
+  if (!witness && m_history.clean() && m_history.lies(id)) left = state();
   m_witness = std::move(witness);
   Status done = reach(id);
   m_witness = {};
@@ -110,7 +112,7 @@ Status Session::travel(int id, std::function<void()> witness, std::optional<int>
     m_health.alignment.travelled(from, timeline(), state());
     // If memory is short, the next tick makes the logits.
     if (!state().logits) static_cast<void>(refreshLogits(*this));
-    checkChange();
+    checkChange(left ? &*left : nullptr);
   } else if (m_health.status != SessionState::Broken) {
     m_health.status = before.status;
     m_health.reason = before.reason;

@@ -120,6 +120,7 @@ class RowStoryTest : public QObject {
     const auto place = std::find(context.begin(), context.end(), row) - context.begin();
     if (place < std::ssize(context))
       QCOMPARE(told->back().exactness, exactnessMap(*s).layers[l][static_cast<std::size_t>(place)]);
+    if (const auto& shown = s->snapshot()->exactness) QVERIFY(*shown == exactnessMap(*s).layers.back());
   }
 
  private Q_SLOTS:

@@ -107,7 +107,7 @@ class AlignmentTest : public QObject {
 
   /// A check that passes the same parts as an earlier one of the same state replaces it.
   void visitsLeaveOneCheckOfEachSlice() {
-    SessionFixture session(json{{"check", {{"scrub_period", 3}}}});
+    SessionFixture session(json{{"layout", "contiguous_splice"}, {"check", {{"scrub_period", 3}}}});  // undo moves rows
     session.prompt(12);
     session.must("step", {{"n", 2}});
     for (int i = 0; i < 20; ++i) {
@@ -251,8 +251,6 @@ class AlignmentTest : public QObject {
   /// A check that follows no clean check of the state before looks at everything.
   void whereNothingHasPassedEverythingIsLookedAt() {
     const std::pair<const char*, std::vector<std::pair<const char*, json>>> ways[] = {
-        {"an older state", {{"undo", {}}}},
-        {"a state computed again", {{"goto", {{"tick", 1}}}, {"step", {}}}},
         {"behind a state that was not checked",
          {{"settings", {{"check", {{"level", "off"}}}}},
           {"step", {}},
@@ -269,6 +267,40 @@ class AlignmentTest : public QObject {
       for (const auto& [verb, args] : commands) session.must(verb, args);
       QVERIFY2(!alignmentOf(session).findings.empty(), name);
     }
+  }
+
+  /// Rows that both states have stay where they are; where rows come back into the pools, everything is looked at.
+  void aStepBackGoesOnFromWhatHasPassed() {
+    for (const char* layout : {"indirection", "contiguous_splice"}) {
+      SessionFixture session(json{{"layout", layout}});
+      session.prompt(40);
+      session.must("step", {{"n", 3}});
+      flipTag(session, CacheLayer(0), 19);
+      session.must("undo");
+      QCOMPARE(alignmentOf(session).findings.empty(), std::string(layout) == "indirection");
+    }
+  }
+
+  /// Calls that touch no row leave their slices to the checks behind passes, so that these read each row in a period.
+  void aSliceWaitsForAChangeOfRows() {
+    SessionFixture session(json{{"check", {{"scrub_period", 4}}}});
+    session.prompt(40);
+    session.must("step", {{"n", 4}});
+    const auto allPassed = [&] {
+      return std::ranges::find(session->health().alignment.lines(), "row_checksums", &InvariantState::id)->allPassed;
+    };
+    const Tick passed = allPassed();
+    const std::int64_t checks = session->health().checks;
+    for (int i = 0; i < 9; ++i) {
+      session.must("pin", {{"ledger", 3}, {"on", i % 2 == 0}});
+      session.must("undo");
+      session.must("redo");
+    }
+    QCOMPARE(session->health().checks, checks);
+    QCOMPARE(allPassed(), passed);
+    flipTag(session, CacheLayer(0), 19);
+    for (int i = 0; i < 4; ++i) session.must("step");
+    QVERIFY(!alignmentOf(session).findings.empty());
   }
 
   /// The error of a call that damage prevents names the ticks between which it came.
