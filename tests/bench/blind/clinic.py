@@ -30,7 +30,7 @@ def _tokens(text):
         return len(session)
 
 
-def _run(case, planted, folder, model):
+def _run(case, planted, folder, model, length):
     manifest = {"model": "demo", "threads": 1, **rows.EXACT, **case["session"], "faults": True}
     if model:
         manifest["model"] = model.name
@@ -42,7 +42,7 @@ def _run(case, planted, folder, model):
                 args = {key: value for key, value in step.items() if key != "verb"}
                 verb = step["verb"]
                 if model and verb == "prompt":
-                    count = _tokens(args["text"])
+                    count = max(_tokens(args["text"]), length or 0)
                     verb, args = "promptIds", {"ids": [int(i) for i in draw.integers(3, model.vocab, count)]}
                 for key, value in args.items():
                     if isinstance(value, dict) and set(value) == {"temp"}:
@@ -56,14 +56,15 @@ def _run(case, planted, folder, model):
         return rows.taken(known[0] if known else rows.Model(manifest["model"], "llama", 256, (0,) * 4, 400), session)
 
 
-def made(name, model=None):
-    """(cache, the twin's, session keys of the case, True where their rows differ). Unfit: not on this model."""
+def made(name, model=None, length=None):
+    """(cache, the twin's, session keys of the case, True where their rows differ). length: tokens that a prompt has at
+    least on another model. Unfit: not on this model."""
     case = json.loads((CASES / f"{name}.json").read_text())
     if model and (name in OF_ONE_MODEL or (name in OF_WINDOWS) != any(0 < window < 30 for window in model.windows)):
         raise rows.Unfit("the condition of the bug is not met")
     with tempfile.TemporaryDirectory() as folder:
         try:
-            sick, well = (_run(case, planted, folder, model) for planted in (True, False))
+            sick, well = (_run(case, planted, folder, model, length) for planted in (True, False))
         except kvlab.Error as error:
             raise rows.Unfit(str(error)) from error
     alike = sick.ids == well.ids and sick.positions == well.positions and all(
