@@ -48,15 +48,6 @@ TokenPass passBefore(const HypothesisRoom& room) {
   return out;
 }
 
-Result<TokenRows> keptRows(const HypothesisRoom& room, const std::vector<std::int32_t>& kept, int layers,
-                           const Progress& progress) {
-  const ModelConfig& config = room.session.model().config();
-  KeptPass made = keptPass(room, kept);
-  made.pass.layers = layers;
-  made.pass.progress = progress;
-  return rowsOf(KV_TRY(tokenRows(made.pass)), made.rows, room.exact.phases, at(config.kvHeads) * at(config.headDim));
-}
-
 /// A trial of rows that an edit kept; nothing where too few are.
 std::optional<Asked> staleTrial(const HypothesisRoom& room, const std::vector<std::int32_t>& kept) {
   const EditBetween edit = editBetween(kept, room.ids, room.before);
@@ -125,6 +116,15 @@ KeptPass keptPass(const HypothesisRoom& room, const std::vector<std::int32_t>& k
   pass.stages.push_back(std::move(first));
   if (!edit.fresh.empty()) pass.stages.push_back(std::move(second));
   return out;
+}
+
+Result<TokenRows> keptRows(const HypothesisRoom& room, const std::vector<std::int32_t>& kept, int layers,
+                           const Progress& progress) {
+  const ModelConfig& config = room.session.model().config();
+  KeptPass made = keptPass(room, kept);
+  made.pass.layers = layers;
+  made.pass.progress = progress;
+  return rowsOf(KV_TRY(tokenRows(made.pass)), made.rows, room.exact.phases, at(config.kvHeads) * at(config.headDim));
 }
 
 Result<std::vector<FoundTrial>> searchEngine(const EngineSearch& search) {

@@ -47,5 +47,8 @@ struct KeptPass {
 /// the lowest layer may be off by twice their bound.
 bool lowestRight(const LeftSignature& left);
 KeptPass keptPass(const HypothesisRoom& room, const std::vector<std::int32_t>& kept);
+/// Rows of the text that such an edit leaves, in the first layers. Errors: as tokenRows().
+Result<TokenRows> keptRows(const HypothesisRoom& room, const std::vector<std::int32_t>& kept, int layers,
+                           const Progress& progress);
 
 }  // namespace kvlab

@@ -3,6 +3,7 @@
 // or some of its weights are missing or those of another layer.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "core/api/json_values.h"
 #include "core/explain/fault_trials.h"
@@ -11,6 +12,9 @@ namespace kvlab {
 namespace {
 
 using Weights = std::shared_ptr<const PlacedWeights>;
+
+constexpr double kOffsetFits = 0.01;   // of squares of values: an offset of norms must not leave more
+constexpr double kWholeOffset = 5e-3;  // so near to a whole number an offset is that
 
 /// From the start on nearly every row is wrong, which a setting brings about.
 bool everywhere(const HypothesisRoom& room) { return room.left.firstToken <= 8 && room.left.dense > 0.5; }
@@ -59,17 +63,51 @@ std::vector<EngineTrial> attentionScaleTrials(const HypothesisRoom& room) {
   return out;
 }
 
+/// What norms add to their weight by the values of layer 0, which are linear in it. Nothing where no number fits.
+std::optional<double> normOffsetOf(const HypothesisRoom& room) {
+  const auto lowest = std::ranges::find(room.theirs, 0, &ExplainedLayer::own);
+  if (lowest == room.theirs.end() || lowest->tokens.empty()) return std::nullopt;
+  ModelConfig config = configOf(room);
+  config.normOffset += 1;
+  FaultPass pass = rightPass(room);
+  pass.weights = readAs(room, config);
+  pass.stored = {};
+  const Result<TokenRows> more = faultRows(pass, 1, {});
+  if (!more) return std::nullopt;
+  const std::size_t width = lowest->theirValues.size() / lowest->tokens.size();
+  double step = 0, along = 0, off = 0, all = 0;
+  for (std::size_t row = 0; row < lowest->tokens.size(); ++row)
+    for (std::size_t i = 0; lowest->tokens[row] >= 0 && i < width; ++i) {
+      const std::size_t place = at(lowest->tokens[row]) * width + i;
+      const double exact = room.exact.values[0][place], theirs = lowest->theirValues[row * width + i];
+      const double u = more->values[0][place] - exact;
+      step += u * u, along += u * (theirs - exact), off += std::pow(theirs - exact, 2), all += theirs * theirs;
+    }
+  if (!(step > 0) || !(off - along * along / step < kOffsetFits * all)) return std::nullopt;
+  const double found = configOf(room).normOffset + along / step, whole = std::round(found);
+  return std::abs(found - whole) < kWholeOffset ? whole : found;
+}
+
+std::string offsetText(double offset) {
+  if (offset == 0) return "the weight";
+  return "the weight " + std::string(offset < 0 ? "- " : "+ ") + numberWords(std::abs(offset), 4);
+}
+
 std::vector<EngineTrial> normTrials(const HypothesisRoom& room) {
   std::vector<EngineTrial> out;
   const ModelConfig& own = configOf(room);
   if (!everywhere(room)) return out;
+  std::vector<double> offsets = {own.normOffset != 0 ? 0.0 : 1.0};
+  if (const std::optional<double> found = normOffsetOf(room); found && *found != offsets.front())
+    offsets.insert(offsets.begin(), *found);
   ModelConfig config = own;
-  config.normOffset = own.normOffset != 0 ? 0 : 1;
-  out.push_back(withWeights(room, readAs(room, config),
-                            own.normOffset != 0
-                                ? "norms multiply by the weight without the offset of " + numberWords(own.normOffset, 6)
-                                : "norms multiply by the weight + 1",
-                            {{"offset", config.normOffset}}));
+  for (const double offset : offsets) {
+    if (offset == own.normOffset) continue;
+    config.normOffset = static_cast<decltype(config.normOffset)>(offset);
+    out.push_back(withWeights(room, readAs(room, config),
+                              "norms multiply by " + offsetText(offset) + " in place of " + offsetText(own.normOffset),
+                              {{"offset", offset}}, offset == std::round(offset) ? 1 : 1.5));
+  }
   for (const double eps : {1e-5, 1e-6, 1e-8, 1e-12, 1e-3}) {
     if (eps == own.rmsEps) continue;
     config = own;

@@ -71,6 +71,7 @@ class Explainer {
   Status runEngine();
   void guessStale();
   Result<bool> runTrials(const LeftSignature& over, bool ofRows, bool withFaults);
+  Result<bool> runUnscaled();
   TrialFit fitOf(const TokenRows& rows, int layers, bool withFaults) const;
   Explanation answer();
   void judge(Explanation& out) const;

@@ -220,11 +220,26 @@ Result<bool> Explainer::runTrials(const LeftSignature& over, bool ofRows, bool w
   return false;
 }
 
+/// A setting that changes all rows may look like a factor of them, which leaves most of them wrong.
+Result<bool> Explainer::runUnscaled() {
+  const auto scaled = [](const SideReading& one) { return one.scale != 1; };
+  if (std::ranges::none_of(m_reading, scaled)) return false;
+  const std::array<SideReading, 2> kept = m_reading;
+  for (SideReading& one : m_reading) one.scale = 1;
+  compare(m_exact);
+  KV_TRY(findFaults(m_exact));
+  if (KV_TRY(runTrials(signature(true), false, true))) return true;
+  m_reading = kept;
+  compare(m_exact);
+  KV_TRY(findFaults(m_exact));
+  return false;
+}
+
 Status Explainer::runEngine() {
   if (figures(true).wrong == 0) return ok();
   // Rows that are all of another text may as well be those of a model that is set otherwise.
   if (const LeftSignature all = signature(true); !all.firstLayerRight && all.firstToken <= 8 && all.dense > 0.9)
-    if (KV_TRY(runTrials(all, false, true))) return ok();
+    if (KV_TRY(runTrials(all, false, true)) || KV_TRY(runUnscaled())) return ok();
   if (KV_TRY(runTrials(signature(true), true, true))) return ok();
   if (figures(false).wrong == 0) return ok();
   const LeftSignature over = signature(false);

@@ -428,8 +428,9 @@ void Explainer::findTypes() {
     };
     const double plain = mean(ours);
     if (plain < (named ? 4 * typeError(named, ours, config().headDim) : 0) + 1e-3 || plain > 0.3) continue;
-    const StoredType* best = nullptr;
-    double least = 0.35 * plain;
+    const bool codes = (!named || named->bits > 8) && holdsCodes(theirs, config().headDim);  // with whatever scales
+    const StoredType* best = codes ? storedType("int8") : nullptr;
+    double least = codes ? 0 : 0.35 * plain;
     for (const StoredType& type : storedTypes()) {
       if (type.bits >= (named ? named->bits : 33)) continue;
       std::vector<float> rounded = within.applied(shapeOf(0), ours);

@@ -83,6 +83,8 @@ void shifted(float* x, int n) {
   }
 }
 
+constexpr float kNearCode = 0.1f;  // of a step: what f16 leaves of a code of 127 is 0.06
+
 constexpr int kSelf = -1;
 constexpr StoredType kStored[] = {
     {"f32", 32, kSelf, wide},
@@ -140,6 +142,20 @@ bool holdsAll(const StoredType& type, std::span<const float> values) {
     type.round(&rounded, 1);
     return !std::isfinite(value) || rounded == value;
   });
+}
+
+bool holdsCodes(std::span<const float> rows, int headDim) {
+  const auto dim = static_cast<std::size_t>(headDim);
+  std::size_t told = 0, codes = 0;
+  for (std::size_t from = 0; from + dim <= rows.size(); from += dim) {
+    const std::span<const float> head = rows.subspan(from, dim);
+    const float step = amax(head.data(), headDim) / 127;
+    if (!(step > 0) || !std::isfinite(step)) continue;
+    ++told;
+    codes += std::ranges::all_of(
+        head, [step](float value) { return std::abs(value / step - std::round(value / step)) < kNearCode; });
+  }
+  return 2 * told * dim > rows.size() && codes * 20 >= told * 19;
 }
 
 }  // namespace kvlab

@@ -27,4 +27,8 @@ void roundRows(const StoredType& type, std::span<float> rows, int headDim);
 /// True if every value is one of the type, which stands for itself; false where most are zero and tell nothing.
 bool holdsAll(const StoredType& type, std::span<const float> values);
 
+/// True if nearly every head holds int8 codes times a scale of its own, whatever that scale is: whole multiples of
+/// 1/127 of the largest value. rows: [n, heads * headDim]; false where most heads are zero.
+bool holdsCodes(std::span<const float> rows, int headDim);
+
 }  // namespace kvlab

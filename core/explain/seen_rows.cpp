@@ -2,6 +2,8 @@
 // Queries that see other rows than they should: windows, edges of blocks, masks of chunks, rows that nobody has
 // written, padding. Rows are right in layer 0, because no attention stands before them.
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "core/explain/fault_trials.h"
 
@@ -267,41 +269,129 @@ std::vector<EngineTrial> chunkMaskTrials(const HypothesisRoom& room) {
   return out;
 }
 
-/// Tokens of padding on the left that attention does not mask. They take positions, or they do not.
+// --- padding ----------------------------------------------------------------------------------------
+
+constexpr std::int32_t kMostPadding = 512, kPadTold = 4;  // tokens of padding; tokens of the text that tell its length
+constexpr double kNearPadding = 0.9, kSeemsPadding = 0.25;  // shares of how far rows without padding are
+
+struct Padding {
+  std::int32_t count = 0, id = 0;
+  bool counted = false;  // it takes positions, else it has that of the first token
+  double off = 0;        // of values of the first tokens in the first wrong layer, relative L2
+};
+
+/// The first tokens of the text behind padding.
+FaultPass paddedPass(const HypothesisRoom& room, const Padding& padding, std::int64_t tokens) {
+  FaultPass pass = rightPass(room);
+  pass.stored = {};
+  pass.ids.resize(at(tokens));
+  pass.ids.insert(pass.ids.begin(), at(padding.count), TokenId(padding.id));
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(pass.ids.size()); ++i)
+    pass.phases.push_back(padding.counted ? i : std::max(i - padding.count, 0));
+  return pass;
+}
+
+/// Compares values behind padding with those of the file, in the first layer that padding changes.
+class PaddingSearch {
+ public:
+  explicit PaddingSearch(const HypothesisRoom& room) : m_room(room) {
+    for (const ExplainedLayer& one : room.theirs)
+      if (one.own == room.left.firstLayer) m_layer = &one;
+    m_tokens = std::min<std::int64_t>(kPadTold, tokensOf(room));
+    if (m_layer) m_plain = apart(room.exact.values[at(m_layer->own)], 0);
+  }
+
+  /// The length that is nearest to the file; nothing where none is near. The farther from it, the farther are rows.
+  std::optional<Padding> nearest(std::int32_t id, bool counted) const {
+    Padding best{0, id, counted, kNearPadding * m_plain};
+    const auto tried = [&](std::int32_t count) {
+      const double off = offBy({count, id, counted, 0});
+      if (off < best.off) best.count = count, best.off = off;
+      return off;
+    };
+    double last = m_plain;
+    for (std::int32_t count = 1, worse = 0; m_layer && count <= kMostPadding && worse < 2; count *= 2) {
+      const double now = tried(count);
+      worse = now > last ? worse + 1 : 0;
+      last = now;
+    }
+    if (best.count == 0) return std::nullopt;
+    for (std::int32_t low = best.count / 2 + 1, high = 2 * best.count - 1; low < high;) {
+      const std::int32_t middle = (low + high) / 2;
+      if (tried(middle) <= tried(middle + 1)) high = middle;
+      else low = middle + 1;
+    }
+    return best.off < kSeemsPadding * m_plain ? std::optional(best) : std::nullopt;
+  }
+
+ private:
+  double offBy(const Padding& padding) const {
+    const Result<TokenRows> rows = faultRows(paddedPass(m_room, padding, m_tokens), m_layer->own + 1, {});
+    return rows ? apart(rows->values[at(m_layer->own)], padding.count) : m_plain;
+  }
+
+  double apart(const std::vector<float>& ours, std::int64_t before) const {
+    const std::size_t width = m_layer->theirValues.size() / std::max<std::size_t>(1, m_layer->tokens.size());
+    double off = 0, all = 0;
+    for (std::size_t row = 0; row < m_layer->tokens.size(); ++row) {
+      const std::int32_t token = m_layer->tokens[row];
+      if (token < 0 || token >= m_tokens) continue;
+      for (std::size_t i = 0; i < width; ++i) {
+        const double exact = ours[at(before + token) * width + i];
+        off += std::pow(m_layer->theirValues[row * width + i] - exact, 2), all += exact * exact;
+      }
+    }
+    return all > 0 && std::isfinite(off) ? std::sqrt(off / all) : 0;
+  }
+
+  const HypothesisRoom& m_room;
+  const ExplainedLayer* m_layer = nullptr;
+  std::int64_t m_tokens = 0;
+  double m_plain = 0;
+};
+
+/// Tokens that programs pad with.
+std::vector<std::int32_t> paddingIds(const ModelConfig& config) {
+  std::vector<std::int32_t> out = {0, 1, 2, 3, config.bos, config.vocab - 1};
+  out.insert(out.end(), config.eos.begin(), config.eos.end());
+  std::erase_if(out, [&](std::int32_t id) { return id < 0 || id >= config.vocab; });
+  std::ranges::sort(out);
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+/// Tokens of padding on the left that attention does not mask. Of all mistakes of masks this one alone is seen by the
+/// first token, which sees nothing else; later ones see the less of it the more rows they have besides.
 std::vector<EngineTrial> paddingTrials(const HypothesisRoom& room) {
   std::vector<EngineTrial> out;
-  if (!attends(room) || room.left.firstToken > 0 || room.left.dense < 0.9) return out;
-  const ModelConfig& config = configOf(room);
-  std::vector<std::int32_t> pads = {0};
-  if (!config.eos.empty()) pads.insert(pads.begin(), config.eos.front());
-  if (config.bos >= 0) pads.push_back(config.bos);
-  std::ranges::sort(pads);
-  pads.erase(std::unique(pads.begin(), pads.end()), pads.end());
-  for (const std::int32_t pad : pads)
-    for (const std::int32_t count : {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 64}) {
-      FaultPass pass = rightPass(room);
-      pass.ids.insert(pass.ids.begin(), at(count), TokenId(pad));
-      // Padding has the position of the first token; the text counts from 0 on.
-      for (std::int32_t i = 0; i < static_cast<std::int32_t>(pass.ids.size()); ++i)
-        pass.phases.push_back(std::max(i - count, 0));
-      pass.stored = {};
-      EngineTrial trial = trialOf(
-          std::move(pass),
-          std::to_string(count) + " tokens of padding (id " + std::to_string(pad) + ") on the left are not masked",
-          {{"tokens", count}, {"id", pad}}, 1.5);
-      trial.run = [run = trial.run, count](int layers, const Progress& progress) -> Result<TokenRows> {
-        TokenRows rows = KV_TRY(run(layers, progress));
-        const std::size_t tokens = rows.phases.size();
-        const auto behind = [&](auto& all) {
-          all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / tokens * at(count)));
-        };
-        for (auto& layer : rows.keys) behind(layer);
-        for (auto& layer : rows.values) behind(layer);
-        behind(rows.phases);
-        return rows;
+  if (!attends(room) || room.left.firstToken > 0) return out;
+  const PaddingSearch search(room);
+  std::vector<Padding> likely;
+  for (const std::int32_t id : paddingIds(configOf(room)))
+    for (const bool counted : {false, true})
+      if (const std::optional<Padding> one = search.nearest(id, counted)) likely.push_back(*one);
+  std::ranges::stable_sort(likely, {}, &Padding::off);
+  if (likely.size() > 3) likely.resize(3);
+  for (const Padding& padding : likely) {
+    EngineTrial trial =
+        trialOf(paddedPass(room, padding, tokensOf(room)),
+                std::to_string(padding.count) + (padding.count == 1 ? " token" : " tokens") + " of padding (id " +
+                    std::to_string(padding.id) + ") on the left " + (padding.count == 1 ? "is" : "are") + " not masked",
+                {{"tokens", padding.count}, {"id", padding.id}}, padding.counted ? 1.6 : 1.5);
+    trial.run = [run = trial.run, count = padding.count, phases = room.exact.phases](
+                    int layers, const Progress& progress) -> Result<TokenRows> {
+      TokenRows rows = KV_TRY(run(layers, progress));
+      const std::size_t tokens = rows.phases.size();
+      const auto behind = [&](auto& all) {
+        all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / tokens * at(count)));
       };
-      out.push_back(std::move(trial));
-    }
+      for (auto& layer : rows.keys) behind(layer);
+      for (auto& layer : rows.values) behind(layer);
+      rows.phases = phases;  // an offset of all keys is named by itself
+      return rows;
+    };
+    out.push_back(std::move(trial));
+  }
   return out;
 }
 

@@ -5,8 +5,10 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/explain/engine_search.h"
 #include "core/explain/fault_trials.h"
 #include "core/explain/other_text.h"
+#include "core/explain/row_places.h"
 #include "core/files/key_rotation.h"
 
 namespace kvlab {
@@ -226,71 +228,64 @@ std::vector<EngineTrial> neighbourScaleTrials(const HypothesisRoom& room) {
   return out;
 }
 
-/// Largest value of each head of keys that are turned to a phase, from rows of TokenRows.
-std::vector<float> turnedPeaks(const HypothesisRoom& room, int layer, std::span<const float> keys, double phase) {
-  const ModelConfig& config = configOf(room);
-  std::vector<double> turned(keys.begin(), keys.end());
-  const KeyRotation rotation(config, Layer(layer), tokensOf(room));
+// --- keys that were turned as codes -----------------------------------------------------------------
+
+/// Largest value of each head of a key of TokenRows that is turned to a phase.
+std::vector<double> turnedPeaks(const ModelConfig& config, const KeyRotation& rotation, std::span<const float> key,
+                                double phase) {
+  std::vector<double> turned(key.begin(), key.end());
   rotation.inside(config.kvHeads, turned.data());
   rotation.rotate(phase, config.kvHeads, turned.data());
-  std::vector<float> out;
-  const std::size_t dim = at(config.headDim);
-  for (std::size_t head = 0; head < at(config.kvHeads); ++head) {
-    double most = 0;
-    for (std::size_t i = 0; i < dim; ++i) most = std::max(most, std::abs(turned[head * dim + i]));
-    out.push_back(static_cast<float>(most));
-  }
+  std::vector<double> out(at(config.kvHeads));
+  for (std::size_t i = 0; i < turned.size(); ++i)
+    out[i / at(config.headDim)] = std::max(out[i / at(config.headDim)], std::abs(turned[i]));
   return out;
 }
 
-/// Keys that were turned by `shift` places as codes keep the scales that they had.
+/// Keys that were turned by so many places, [tokens], are codes of their new place with the scales of their old one.
+void keepScales(const HypothesisRoom& room, const std::vector<std::int32_t>& shifts, TokenRows& rows) {
+  const ModelConfig& config = configOf(room);
+  const std::size_t dim = at(config.headDim), width = at(config.kvHeads) * dim;
+  for (std::size_t layer = 0; layer < rows.keys.size(); ++layer) {
+    const Layer own(static_cast<int>(layer));
+    const KeyRotation rotation(config, own, tokensOf(room));
+    for (std::size_t token = 0; token < shifts.size(); ++token) {
+      if (shifts[token] == 0) continue;
+      const std::span<float> key = std::span(rows.keys[layer]).subspan(token * width, width);
+      const double phase = room.exact.phases[token];
+      const std::vector<double> old = turnedPeaks(config, rotation, key, phase - shifts[token]),
+                                now = turnedPeaks(config, rotation, key, phase);
+      std::vector<float> values(width);
+      room.stored(own, static_cast<std::int64_t>(token), key, values);
+      for (std::size_t i = 0; i < width; ++i)
+        if (now[i / dim] > 0) key[i] = static_cast<float>(key[i] * old[i / dim] / now[i / dim]);
+    }
+  }
+}
+
+/// Keys that were turned to new places as codes keep the scales that they had. Rows are those of the text before the
+/// edit, as an edit that recomputes nothing leaves them; without that text nobody knows those of later layers.
 std::vector<EngineTrial> shiftOfCodesTrials(const HypothesisRoom& room) {
   std::vector<EngineTrial> out;
-  const TheirRows theirs(room, 0);
-  if (!theirs || room.left.firstLayer != 0 || !room.left.keysOnly) {
-    // Later layers may be wrong for another reason, as rows of a text before an edit.
-    if (!theirs || room.left.firstLayer != 0) return out;
-    for (std::int64_t token = 0; token < tokensOf(room); ++token)
-      if (at(token) < room.left.values[0].size() && room.left.values[0][at(token)] > 1) return out;
-  }
-  const std::int64_t from = room.left.firstToken;
-  for (const std::int64_t gone : {1, 2, 3, 4, 5, 6, 7, 8, 16, 32}) {
-    EngineTrial trial;
-    trial.parameters = {{"from", from}, {"shift", -gone}};
-    trial.text = "keys of int8 were turned by " + std::to_string(gone) + (gone == 1 ? " place" : " places") +
-        " as codes, with the scales that they had: from token " + std::to_string(from) + " on";
-    trial.cost = gone == 1 ? 1 : 1.2;
-    trial.run = [&room, from, gone](int layers, const Progress& progress) -> Result<TokenRows> {
-      // With the text before the edit rows are those of that text, as an edit that recomputes nothing leaves them.
-      FaultPass pass = rightPass(room);
-      pass.stored = {};
-      pass.keys = pass.values = kernels::DType::i8;
-      const bool edited = room.before.size() == room.ids.size() + at(gone);
-      if (edited) pass.ids.assign(room.before.begin(), room.before.end());
-      TokenRows rows = KV_TRY(faultRows(pass, layers, progress));
-      if (edited) {
-        const auto cut = [&](auto& all, std::size_t width) {
-          const auto begin = all.begin() + static_cast<std::ptrdiff_t>(at(from) * width);
-          all.erase(begin, begin + static_cast<std::ptrdiff_t>(at(gone) * width));
-        };
-        const std::size_t width = at(std::int64_t{configOf(room).kvHeads} * configOf(room).headDim);
-        for (auto& layer : rows.keys) cut(layer, width);
-        for (auto& layer : rows.values) cut(layer, width);
-        rows.phases = room.exact.phases;
-      }
-      const std::size_t dim = at(configOf(room).headDim), heads = at(configOf(room).kvHeads);
-      for (std::size_t layer = 0; layer < rows.keys.size(); ++layer)
-        for (std::int64_t token = from; token < tokensOf(room); ++token) {
-          const std::span<float> key = std::span(rows.keys[layer]).subspan(at(token) * heads * dim, heads * dim);
-          const std::vector<float> old = turnedPeaks(room, static_cast<int>(layer), key, double(token + gone)),
-                                   now = turnedPeaks(room, static_cast<int>(layer), key, double(token));
-          for (std::size_t i = 0; i < key.size(); ++i)
-            if (now[i / dim] > 0) key[i] *= old[i / dim] / now[i / dim];
-        }
-      return rows;
-    };
-    out.push_back(std::move(trial));
-  }
+  if (room.left.firstLayer != 0 || !room.stored || room.before.empty()) return out;
+  if (std::ranges::any_of(room.left.values[0], [](float figure) { return figure > 1; })) return out;
+  const std::vector<std::int32_t> kept = commonTokens(room.ids, room.before);
+  std::vector<std::int32_t> shifts(kept.size());
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    if (kept[i] >= 0) shifts[i] = static_cast<std::int32_t>(i) - kept[i];
+  const auto first = std::ranges::find_if(shifts, [](std::int32_t shift) { return shift != 0; });
+  if (first == shifts.end()) return out;
+  const std::int64_t from = first - shifts.begin(), places = std::abs(*first);
+  EngineTrial trial;
+  trial.parameters = {{"from", from}, {"shift", *first}};
+  trial.text = "keys of int8 were turned by " + std::to_string(places) + (places == 1 ? " place" : " places") +
+      " as codes, with the scales that they had: from token " + std::to_string(from) + " on";
+  trial.run = [&room, kept, shifts](int layers, const Progress& progress) -> Result<TokenRows> {
+    TokenRows rows = KV_TRY(keptRows(room, kept, layers, progress));
+    keepScales(room, shifts, rows);
+    return rows;
+  };
+  out.push_back(std::move(trial));
   return out;
 }
 
