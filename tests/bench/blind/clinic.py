@@ -2,6 +2,7 @@
 """The rows that each bug of the clinic leaves behind: its case's session with the bug planted, and the twin without.
 Some cases end where a check of kvlab sees the bug, before a row is wrong: their sessions go on. On another model than
 that of the case random tokens stand for the words, and windows are those that the model has."""
+import dataclasses
 import functools
 import json
 import tempfile
@@ -16,6 +17,7 @@ STEP, UNDO = {"verb": "step", "n": 8}, {"verb": "undo"}
 ONWARD = {"slot_freed_twice": [STEP], "shared_tail_page": [{"verb": "step", "n": 4}] + [UNDO] * 5,
           "page_leak": [STEP], "trim_after_wrap_ignored": [STEP], "policy_never_ran": [STEP]}
 OF_WINDOWS = ("window_plus_one", "window_lost_at_one")
+KEPT = ("shift_of_codes",)  # cases whose edit keeps the rows behind it: nobody can tell them without the text before
 OF_ONE_MODEL = ("rope_factor_switch", "foreign_rows")  # factors for two lengths; a text of different words
 
 
@@ -49,11 +51,13 @@ def _run(case, planted, folder, model, length):
                         args[key] = f"{folder}/{value['temp']}"
                 session.verb(verb, **args)
         steps(case["before"])
+        before = [int(i) for i in session.tokens] if case["bug"] in KEPT else None
         if planted:
             session.verb("bug", name=case["bug"])
         steps(case["after"] + ONWARD.get(case["bug"], []))
         known = [one for one in rows.ALL if one.name == manifest["model"]]
-        return rows.taken(known[0] if known else rows.Model(manifest["model"], "llama", 256, (0,) * 4, 400), session)
+        own = known[0] if known else rows.Model(manifest["model"], "llama", 256, (0,) * 4, 400)
+        return dataclasses.replace(rows.taken(own, session), told=before)
 
 
 def made(name, model=None, length=None):

@@ -55,6 +55,7 @@ class Cache:
     keys: list       # [layers] of [rows, kv_heads, head_dim] f32
     values: list
     unturned: list   # [layers] keys before rotation
+    told: list = None  # text before the edit, which the search is given in place of ids; None = there was none
 
     @property
     def layers(self):
