@@ -25,6 +25,7 @@ constexpr double kOutput = 2e-3, kOutputRounded = 8e-2;
 constexpr double kUnsure = 2;
 constexpr int kLayersInRound = 8;
 constexpr int kLogitsLeftOut = 61;          // a cheap check looks at one of so many
+constexpr std::int64_t kOldRows = 8;        // cheap checks of a scrub period that look at one
 constexpr std::size_t kAttentionRows = 64;  // attention adds up in blocks of so many rows
 
 class Recount {
@@ -384,7 +385,7 @@ void checkExactRows(const CheckInput& input, Findings& findings) {
     Recount(input, findings).heads({&border, 1}, static_cast<std::int64_t>(length / kAttentionRows));
   if (newest && begin < end)
     Recount(input, findings).heads(std::span(round.layers).subspan(at(begin), at(end - begin)), round.turn);
-  if (part == 0) checkOldRows(input, findings);
+  if (part % std::max<std::int64_t>(1, parts / kOldRows) == 0) checkOldRows(input, findings);
   if (newest && part == parts / 2) Recount(input, findings).last();
 }
 

@@ -31,6 +31,7 @@ struct CheckInput {
   const CullDeed* culled = nullptr;      // decision of culling in the tick; null = no tick asked it
   std::span<const int> turns = {};       // [cache layers, or fewer] how often the commit turned stored keys
   const CacheState* before = nullptr;    // the state that the last commit was made from; null = there is none
+  const CacheState* left = nullptr;      // the state that a step through history has come from; null = none
   const CacheState* passed = nullptr;    // cheap checks: `before`, if a check found nothing in it; null = all is new
   bool resized = false;                  // a pool has another size since then: rows that had left were not copied
   std::span<const LedgerId> doubted = {};  // rows that exact_rows has found wrong in the first layer, see Harm::read

@@ -50,6 +50,25 @@ void checkKept(const CheckInput& input, Findings& findings) {
   }
 }
 
+/// A step through history may bring no logits of its own only where the next token sees the same rows in both states,
+/// but for those that left behind the pass.
+void checkBrought(const CheckInput& input, Findings& findings) {
+  const CacheState &is = input.state, &was = *input.left;
+  if (was.logitsStale || is.groupOf.size() != was.groupOf.size() || is.context.empty()) return;
+  const bool leaves = is.policy || was.policy;
+  for (const CacheLayer layer : is.layers()) {
+    const ResidencyView &old = was.group(layer).stored(), &now = is.group(layer).stored();
+    const std::optional<std::size_t> at = differs(old, now, leaves);
+    if (!at || !differs(now, old, leaves)) continue;
+    const LedgerId row = *at < now.ledger.size() ? now.ledger[*at] : is.context[is.context.size() - 1];
+    return findings.add({layer, *at, row},
+                        "the logits of the next token are those of the state that a step through history has left, and "
+                        "in layer " +
+                            is.cacheLayers().name(layer) + " the next token sees other rows than there",
+                        Harm{.logits = true});
+  }
+}
+
 constexpr double kSpread = 0.02;  // in parts of the logits' standard deviation; differences add up from layer to layer
 
 /// The logits of the next token where no pass of the last commit made them: behind a step through history, a load, a
@@ -136,6 +155,7 @@ void checkNextLogits(const CheckInput& input, Findings& findings) {
     return;
   }
   if (input.before && !state.logitsStale && state.logits == input.before->logits) checkKept(input, findings);
+  if (input.left && !state.logitsStale && state.logits == input.left->logits) checkBrought(input, findings);
   if (input.full && findings.count() == 0) checkToldLogits(input, findings);
   const std::vector<float>& logits = *state.logits;
   if (input.vocab > 0 && logits.size() != static_cast<std::size_t>(input.vocab))

@@ -164,7 +164,7 @@ Status Session::change(const std::function<Result<Commit>(CallContext&)>& makes,
 
 /// Runs every invariant once and records its result.
 std::vector<Violation> Session::runChecks(const Extent& extent) {
-  const auto [full, part, left, late] = extent;
+  const auto [full, part, left, passed, late] = extent;
   CheckInput input{state(),
                    m_parts.store,
                    manifest(),
@@ -185,8 +185,9 @@ std::vector<Violation> Session::runChecks(const Extent& extent) {
     if (const auto& culled = m_parts.store.deeds().culled()) input.culled = &*culled;
     input.refreshed = m_parts.store.deeds().asked() || m_parts.store.deeds().told() != state().logits;
     input.before = m_history.before();
+    input.left = left;
     // Once in a scrub period everything is checked, so that no wrong assumption about unchanged parts lasts.
-    if (!full && part % manifest().scrubPeriod != 0) input.passed = left ? left : m_history.passed();
+    if (!full && part % manifest().scrubPeriod != 0) input.passed = passed ? left : m_history.passed();
   }
   HeldSlots held;
   if (full && !m_open) {  // an open tick has slots that no state names yet
@@ -205,12 +206,14 @@ std::vector<Violation> Session::runChecks(const Extent& extent) {
   return violations;
 }
 
-/// True if the last commit has written, turned and moved no row.
+/// True if the last commit has written, turned and moved no row, and none was to be turned.
 bool Session::leftRowsAlone() const {
   const CommitDeeds& deeds = m_parts.store.deeds();
   const CacheState* before = m_history.before();
+  const bool turned = m_parts.transformer->keysRotated();
   const auto alone = [&](CacheLayer layer) {
-    return state().group(layer).writers.sharesWith(before->group(layer).writers);
+    const LayerGroup &now = state().group(layer), &then = before->group(layer);
+    return now.writers.sharesWith(then.writers) && (!turned || now.stored().phases.sharesWith(then.stored().phases));
   };
   return before && deeds.all().empty() && deeds.turns().empty() && before->groupOf.size() == state().groupOf.size() &&
       std::ranges::all_of(state().layers(), alone);
@@ -218,13 +221,12 @@ bool Session::leftRowsAlone() const {
 
 /// Makes the check that the manifest asks for. While there are findings that it can clear it is a full one: a slice
 /// without a finding proves nothing. A slice of the rows takes longer than an edit or a step back. Where no row was
-/// written or moved, the turn stays with the next check. left: the state that the session came from without a commit,
-/// if it passed and its rows lie where they lay.
-std::vector<Violation> Session::checkChange(const CacheState* left) {
+/// written or moved, the turn stays with the next check. left and passed: as Extent.
+std::vector<Violation> Session::checkChange(const CacheState* left, bool passed) {
   if (manifest().check == CheckLevel::Off) return {};
   const bool full = manifest().check == CheckLevel::Full || m_health.alignment.anyToLookAt();
-  if (!full && (left || leftRowsAlone())) return runChecks({.part = kNoSlice, .left = left});
-  return runChecks({.full = full, .part = m_health.checks++ % manifest().scrubPeriod, .left = left});
+  if (!full && (passed || leftRowsAlone())) return runChecks({.part = kNoSlice, .left = left, .passed = passed});
+  return runChecks({full, m_health.checks++ % manifest().scrubPeriod, left, passed});
 }
 
 const std::vector<InvariantState>& Session::check(bool full) {

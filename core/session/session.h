@@ -159,12 +159,13 @@ class Session {
   struct Extent {
     bool full = false;
     std::int64_t part = 0;             // slice of the rows, -1 = none
-    const CacheState* left = nullptr;  // the state that the session came from without a commit, if it passed
+    const CacheState* left = nullptr;  // the state that the session came from without a commit
+    bool passed = false;               // that one did, and the rows lie where they lay
     bool late = false;                 // as CheckInput
   };
   std::vector<Violation> runChecks(const Extent& extent);
   bool leftRowsAlone() const;
-  std::vector<Violation> checkChange(const CacheState* left = nullptr);
+  std::vector<Violation> checkChange(const CacheState* left = nullptr, bool passed = false);
   void takeOps(Trace& trace);
   TickReport finish(TickReport report, Trace& trace);
   void startOver();

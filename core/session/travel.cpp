@@ -96,9 +96,8 @@ Status Session::travel(int id, std::function<void()> witness, std::optional<int>
   KV_TRY(noOpenTick());
   Health before = m_health;
   m_parts.store.deeds().clear();
-  const Tick from = state().tick;
-  std::optional<CacheState> left;  // rows that both states have stay where they are, and need no other check
-  if (!witness && m_history.clean() && m_history.lies(id)) left = state();
+  const CacheState left = state();
+  const bool passed = !witness && m_history.clean() && m_history.lies(id);  // rows that both states have stay
   m_witness = std::move(witness);
   Status done = reach(id);
   m_witness = {};
@@ -109,10 +108,10 @@ Status Session::travel(int id, std::function<void()> witness, std::optional<int>
     m_pending.clear();
     m_health.status = state().length() ? SessionState::Ready : SessionState::Empty;
     m_health.reason.clear();
-    m_health.alignment.travelled(from, timeline(), state());
+    m_health.alignment.travelled(left.tick, timeline(), state());
     // If memory is short, the next tick makes the logits.
     if (!state().logits) static_cast<void>(refreshLogits(*this));
-    checkChange(left ? &*left : nullptr);
+    checkChange(&left, passed);
   } else if (m_health.status != SessionState::Broken) {
     m_health.status = before.status;
     m_health.reason = before.reason;

@@ -281,6 +281,27 @@ class AlignmentTest : public QObject {
     }
   }
 
+  /// Logits of the state that a step back has left do not belong to another state.
+  void aStepBackBringsItsLogits() {
+    for (const char* policy : {"full", "h2o:ratio=0.5,window=4"}) {
+      SessionFixture session(json{{"policy", policy}});
+      session.prompt(24);
+      session.must("step", {{"n", 3}});
+      const CacheState left = session->state();
+      session.must("undo");
+      CacheState state = session->state();
+      CheckInput input{state, session->store(), session->manifest(), session->parts().capacity};
+      input.left = &left;
+      const auto named = [&] {
+        const std::vector<Violation> found = checkAll(input);
+        return std::ranges::find(found, "next_logits", &Violation::invariant) != found.end();
+      };
+      QVERIFY2(!named(), policy);
+      state.logits = left.logits;
+      QVERIFY2(named(), policy);
+    }
+  }
+
   /// Calls that touch no row leave their slices to the checks behind passes, so that these read each row in a period.
   void aSliceWaitsForAChangeOfRows() {
     SessionFixture session(json{{"check", {{"scrub_period", 4}}}});
