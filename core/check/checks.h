@@ -63,9 +63,9 @@ class Findings {
 // Recomputes rows that are not new. K and V of the first layer follow from a row's token alone, whatever was edited; in
 // the layers behind, those of a row that is labelled exact follow from the stored rows that it sees. A full check takes
 // some rows that the last commit wrote and some others to the first layer, and one row through all layers; eight cheap
-// ones of a scrub period take one row each to the first layer. A row that came from a file, or was converted, may differ
-// by the rounding of all types that it has passed through (core/state/rounding.h). The tick chooses the rows. Engine
-// thread.
+// ones of a scrub period take one row each to the first layer. A row that came from a file, or was converted, may
+// differ by the rounding of all types that it has passed through (core/state/rounding.h). The tick chooses the rows.
+// Engine thread.
 
 /// Of a full check: reads the doubted rows again, and if none of them is wrong now, all rows in the first layer: a
 /// sample that finds nothing proves nothing.
