@@ -90,7 +90,7 @@ std::vector<float> unlikeTheMean(const PolicySpec&, const LayerRows& rows) {
 
 }  // namespace
 
-Policy makeKnorm() { return {kKeys, smallNorm}; }
+Policy makeKnorm() { return {.needs = kKeys, .scores = smallNorm, .ofRow = true}; }
 Policy makeKeyDiff() { return {kKeys, unlikeTheMean}; }
 
 }  // namespace kvlab

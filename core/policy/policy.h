@@ -97,6 +97,7 @@ struct Policy {
   /// What the policy remembers of a layer behind a pass, as bytes; asked in every tick. Null: nothing.
   Observes observes = {};
   bool added = false;         // by addPolicy(): history and captures keep its decisions
+  bool ofRow = false;         // a score follows from its row's key alone (needs is kKeys) and stays while the row does
   std::string revision = {};  // of an added rule: another text for another rule; empty = not known
 };
 

@@ -10,6 +10,8 @@
 #include "core/edit/edit_plan.h"
 #include "core/edit/key_shift.h"
 #include "core/model/decoder/backend_status.h"
+#include "core/model/decoder/frequencies.h"
+#include "core/policy/kept_scores.h"
 #include "core/policy/selection.h"
 
 namespace kvlab {
@@ -226,6 +228,7 @@ class Decision {
     LayerAudit& audit = m_next.audit.layers[at(layer)];
     if (const Decided* before = given(layer)) {
       m_next.layers[at(layer)].scores = {};
+      m_next.layers[at(layer)].scoredBy = {};
       return placesOf(*before, map);
     }
     std::vector<float> scores = KV_TRY(scoresOf(layer, audit.bands));
@@ -233,7 +236,9 @@ class Decision {
     std::vector<std::int32_t> out = losers(scores, audit.bands, spec(layer).threshold, pinned);
     if (m_in.pass == PassKind::Decode) audit.contests = contestsOf(map, scores, out, audit.bands);
     for (std::int32_t& i : out) i += map.first;
-    m_next.layers[at(layer)].scores = kept(m_in.state.group(layer).map, std::move(scores));
+    const LayerGroup& group = m_in.state.group(layer);
+    m_next.layers[at(layer)].scores = kept(group.map, std::move(scores));
+    m_next.layers[at(layer)].scoredBy = policy(layer).ofRow ? group.writers : Column<std::int32_t>();
     return out;
   }
 
@@ -297,9 +302,43 @@ class Decision {
     fitted.sinks = bands.sinks;
     fitted.window = bands.window;
     const PolicySpec& spec = asAsked ? asked : fitted;
+    if (policyOf(spec.name).ofRow) return scoresByRow(layer, spec);
     Figures figures = KV_TRY(figuresOf(layer, spec));
     std::vector<float> scores = KV_TRY(policyOf(spec.name).scores(spec, figures.rows));
     return perRow(std::move(scores), figures.rows.rows(), spec.heads);
+  }
+
+  /// The same by a policy that looks at each row by itself: most rows have their scores already.
+  Result<std::vector<float>> scoresByRow(CacheLayer layer, const PolicySpec& spec) const {
+    const ResidencyView& map = m_in.state.map(layer);
+    std::vector<float> out(map.resident());
+    static const RowValues kNone;
+    const LayerPolicyState& last = m_next.layers[at(layer)];
+    const RowValues& scores = scoresStay(layer) ? last.scores : kNone;
+    const std::vector<std::size_t> unknown = takeScores(scores, last.scoredBy, m_in.state.group(layer), out);
+    if (unknown.empty()) return out;
+    const ResidencyView some = partOf(map, unknown);
+    const std::vector<float> keys = gathered(layer, some, true);
+    KV_TRY(backendStatus(m_in.store.backend(), "reading rows for a policy"));
+    LayerRows rows = rowsOf(layer, some.ledger.span());
+    rows.keys = keys;
+    const std::vector<float> made = perRow(KV_TRY(policyOf(spec.name).scores(spec, rows)), unknown.size(), spec.heads);
+    for (std::size_t i = 0; i < unknown.size(); ++i) out[unknown[i] - at(map.first)] = made[i];
+    return out;
+  }
+
+  /// False if keys may be turned by other frequencies than at the last decision, or stand in an order of their own.
+  bool scoresStay(CacheLayer layer) const {
+    return lengthOfChange(m_in.transformer.model().config().rope(m_layers.layerOf(layer))) == 0 &&
+        !m_in.state.kind->derivesContext();
+  }
+
+  LayerRows rowsOf(CacheLayer layer, std::span<const LedgerId> ledger) const {
+    return {.layer = layer,
+            .heads = m_heads.query,
+            .kvHeads = m_heads.kv,
+            .headDim = m_in.transformer.model().config().headDim,
+            .ledger = ledger};
   }
 
   /// The rows of a layer with the statistics that its policy needs.
@@ -311,11 +350,7 @@ class Decision {
     const ResidencyView& map = m_in.state.map(layer);
     const LayerPolicyState& own = m_next.layers[at(layer)];
     Figures out;
-    out.rows = LayerRows{.layer = layer,
-                         .heads = m_heads.query,
-                         .kvHeads = m_heads.kv,
-                         .headDim = m_in.transformer.model().config().headDim,
-                         .ledger = map.ledger.span().subspan(at(map.first))};
+    out.rows = rowsOf(layer, map.ledger.span().subspan(at(map.first)));
     LayerRows& rows = out.rows;
     const unsigned wanted = needs(layer);
     if (wanted & kReceived)
@@ -325,8 +360,8 @@ class Decision {
       rows.observed = out.observed = residents(map, alignedWith(map, own.observed, m_heads.kv, 0));
     if (wanted & kNewest) rows.newest = out.newest = newestOf(layer);
     if (wanted & kBrightness) rows.brightness = out.brightness = brightnessOf(map);
-    if (wanted & kKeys) rows.keys = out.keys = gathered(layer, true);
-    if (wanted & kValues) rows.values = out.values = gathered(layer, false);
+    if (wanted & kKeys) rows.keys = out.keys = gathered(layer, map, true);
+    if (wanted & kValues) rows.values = out.values = gathered(layer, map, false);
     if (wanted & kGates) rows.gates = out.gates = gatesOf(layer);
     if (wanted & kFuture) rows.future = out.future = futureOf(layer);
     if (wanted & kMoments) rows.queries = own.queries.get();
@@ -439,9 +474,8 @@ class Decision {
     return out;
   }
 
-  /// K as attention reads it, or V, of the resident rows. [rows, kvHeads, headDim]
-  std::vector<float> gathered(CacheLayer layer, bool keys) const {
-    const ResidencyView& map = m_in.state.map(layer);
+  /// K as attention reads it, or V, of the resident rows of a map of the layer. [rows, kvHeads, headDim]
+  std::vector<float> gathered(CacheLayer layer, const ResidencyView& map, bool keys) const {
     std::vector<float> out =
         gatherRows(m_in.store.backend(), {m_in.store.pool(layer).view()}, plain(map.residentSlots()), keys);
     if (keys && !m_in.transformer.keysRotated()) {

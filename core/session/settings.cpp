@@ -191,6 +191,7 @@ Status setPolicies(SessionParts& parts, CacheState& state, const Manifest& wante
     if (!named[at(layer)]) continue;
     next.layers[at(own)].budget.reset();
     next.layers[at(own)].memory.clear();
+    next.layers[at(own)].scoredBy = {};
     next.specs[at(own)] = wanted.policyOf(layer);
     next.audit.layers[at(own)] = {};
     next.audit.layers[at(own)].policy = next.specs[at(own)].name;

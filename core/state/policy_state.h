@@ -12,6 +12,7 @@
 #include "core/api/policy_audit.h"
 #include "core/api/policy_spec.h"
 #include "core/api/snapshot.h"
+#include "core/state/map_runs.h"
 
 namespace kvlab {
 
@@ -27,22 +28,12 @@ inline std::vector<float> alignedWith(const ResidencyView& map, const RowValues&
   if (from.map.get() == &map && from.values.size() == count * rows) return from.values;
   std::vector<float> out(count * rows, unknown);
   if (!from.map || from.values.size() != count * from.map->size()) return out;
-  // Both maps are in context order: one walk finds the runs of rows that they have in common.
   const std::span<const LedgerId> now = map.ledger.span(), old = from.map->ledger.span();
-  for (std::size_t i = 0, j = 0; i < rows && j < old.size();) {
-    const auto found = std::find(old.begin() + static_cast<std::ptrdiff_t>(j), old.end(), now[i]);
-    if (found == old.end()) {
-      ++i;
-      continue;
-    }
-    const auto end = std::mismatch(found, old.end(), now.begin() + static_cast<std::ptrdiff_t>(i), now.end()).first;
-    const auto run = static_cast<std::size_t>(end - found);
-    j = static_cast<std::size_t>(found - old.begin());
-    for (std::size_t list = 0; list < count; ++list)
-      std::copy_n(&from.values[list * old.size() + j], run, &out[list * rows + i]);
-    i += run;
-    j += run;
-  }
+  forCommonRuns(old.first(std::min(old.size(), from.map->size())), now.first(std::min(now.size(), rows)),
+                [&](std::size_t was, std::size_t is, std::size_t run) {
+                  for (std::size_t list = 0; list < count; ++list)
+                    std::copy_n(&from.values[list * from.map->size() + was], run, &out[list * rows + is]);
+                });
   return out;
 }
 
@@ -57,6 +48,7 @@ struct LayerPolicyState {
   RowValues received;  // [kvHeads] attention received so far, summed over queries, mean over the group
   RowValues observed;  // [kvHeads] attention from the last `observe` queries, mean over queries and group
   RowValues scores;    // [1] scores of the last decision, after the head rule
+  Column<std::int32_t> scoredBy = {};           // LayerGroup::writers then, if scores stay with their rows; else empty
   std::shared_ptr<const QueryMoments> queries;  // by query head of the cache layer
   std::optional<std::int32_t> budget;           // adaptive head budget, once it is divided among the heads
   std::string memory = {};                      // bytes that an added policy keeps

@@ -58,6 +58,7 @@ class Collector : public StateBuffers {
     addAttention(policy.seen.get());
     for (const LayerPolicyState& layer : policy.layers) {
       addValues(layer.received), addValues(layer.observed), addValues(layer.scores);
+      add(layer.scoredBy);
       add(layer.memory.data(), layer.memory.size());
       if (!layer.queries) continue;
       add(layer.queries->mean), add(layer.queries->covariance);
