@@ -278,6 +278,8 @@ interface Policy {
   ratio?: number;
   /** Rows whose score is lower leave, budget or not. */
   threshold?: number;
+  /** Rows beyond the bands that make a tick decide; 1 if left out. The end of a prompt always decides. */
+  interval?: number;
   /** The way in which the scores of KV heads become one; "each" asks for residency by KV head, and is "max" without. */
   heads?: "mean" | "max" | "sum" | "each";
   allocator?: "uniform" | "pyramid";
@@ -338,6 +340,8 @@ interface PolicyAudit {
     fired: number | null;
     /** Pinned rows for which the budget has no room. */
     protectedRows: number;
+    /** Rows beyond the bands that wait for the next decision, at most. */
+    waiting: number;
     /** The rule that was used in place of the requested one, and why. */
     fallback: string;
     /** Rows that left the window in the last tick, and the rows that left the layer for them. */

@@ -34,12 +34,14 @@ struct LayerAudit {
   std::int64_t evictedEver = 0;
   std::optional<Tick> fired;       // last tick that evicted a row
   std::int32_t protectedRows = 0;  // pinned rows between the bands
+  std::int32_t waiting = 0;        // rows beyond the bands that wait for the next decision, at most: interval - 1
   std::string fallback;            // action of the policy instead of the request, and why; empty = none
   std::vector<Contest> contests;   // contests of the last decision while streaming, at most kMostContests
 
   std::int32_t requested() const { return bands.capacity(); }
-  /// True if the layer has more rows than requested: the policy has not enforced its limit.
-  bool broken() const { return bounded && rows > requested() + protectedRows; }
+  std::int32_t allowed() const { return requested() + protectedRows + waiting; }
+  /// True if the layer has more rows than it may have: the policy has not enforced its limit.
+  bool broken() const { return bounded && rows > allowed(); }
 };
 inline constexpr std::size_t kMostContests = 64;
 

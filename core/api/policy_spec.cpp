@@ -106,6 +106,9 @@ void readBands(ManifestKeys& keys, PolicySpec& spec) {
   keys.integer("sinks", spec.sinks, 0, kMostRows, "The first rows, which always stay.");
   keys.integer("window", spec.window, 0, kMostRows, "The last rows, which always stay.");
   readTotals(keys, spec);
+  keys.integer("interval", spec.interval, 1, kMostRows,
+               "Rows beyond the bands that make a tick decide: with 16, one tick of sixteen does. The end of a prompt "
+               "always decides.");
   keys.word(
       "heads", spec.heads, kHeads,
       "How the scores of the KV heads become one per row; each asks for residency by KV head, and is max without.");
@@ -157,6 +160,9 @@ std::optional<Error> contradiction(const PolicySpec& spec) {
   if (spec.ratio && *spec.ratio <= 0)
     return refused("ratio", *spec.ratio, "ratio is not above 0", "give the share of rows to keep, up to 1");
   if (spec.kernel % 2 == 0) return refused("kernel", spec.kernel, "kernel is even", "give an odd number of rows");
+  if (spec.interval > 1 && spec.threshold)
+    return refused("interval", spec.interval, "rows below the threshold leave in every tick, not in intervals",
+                   "leave interval or threshold out");
   const std::int64_t bands = std::int64_t{spec.sinks} + spec.window;
   if (spec.capacity && spec.windowGiven && bands > *spec.capacity)
     return refused(
@@ -271,6 +277,7 @@ json PolicySpec::toJson() const {
   readBands(keys, spec);
   if (const std::optional<PolicyName> policy = policyNamed(name)) readOwn(keys, &*policy, spec);
   if (!windowGiven) read.erase("window");
+  if (interval == 1) read.erase("interval");
   if (allocator != Allocator::Pyramid) read.erase("beta");
   if (!byHead()) read.erase("alpha");
   out.update(read);

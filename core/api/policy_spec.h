@@ -54,6 +54,8 @@ struct PolicySpec {
   std::optional<double> ratio = {};
   bool windowGiven = false;              // by the manifest, not by the preset
   std::optional<double> threshold = {};  // rows below it leave, budget or not
+  /// A tick decides when so many rows stand beyond the bands; the end of a prompt decides in any case.
+  std::int32_t interval = 1;
   HeadRule heads = HeadRule::Sum;
   Allocator allocator = Allocator::Uniform;
   double beta = 20;                             // pyramid: mean budget / smallest budget

@@ -117,14 +117,14 @@ class Contract {
   void rows(CacheLayer layer) {
     const ResidencyView& map = m_state.map(layer);
     const Bands& bands = audit(layer).bands;
-    const std::int64_t most = asked(layer);
+    const std::int64_t most = asked(layer), wait = m_decided == PassKind::PromptEnd ? 0 : spec(layer).interval - 1;
     const auto there = static_cast<std::int64_t>(map.resident());
-    if (there <= most) return;
+    if (there <= most + wait) return;
     std::int64_t held = 0;
     const auto first = static_cast<std::size_t>(map.first);
     for (std::size_t i = first + at(bands.sinks); i + at(bands.window) < map.size(); ++i) held += pinned(map.ledger[i]);
     const std::int64_t beyond = std::max<std::int64_t>(0, held - bands.budget);
-    if (there <= most + beyond) return;
+    if (there <= most + beyond + wait) return;
     m_findings.add(
         {layer, first, map.ledger[first]},
         name(layer) + " is to leave " + std::to_string(most) + " rows and left " + std::to_string(there) +

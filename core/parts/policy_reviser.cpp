@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/parts/reviser.h"
 
+#include <algorithm>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -74,7 +76,10 @@ Result<Applied> PolicyReviser::decide(Applied applied, const TickPart& part, Cal
   if (statisticsOf(applied.state.policy->specs) & kNewest) KV_TRY(refresh(applied.state, rules, call));
   const auto& repeated = call.parts.decisions;
   const Decisions* again = repeated.empty() ? nullptr : repeated.front().get();
-  Pruned pruned = KV_TRY(prune({applied.state, *call.parts.transformer, call.parts.store, pass, drafts, again}));
+  const auto room = std::clamp<std::int64_t>(call.parts.capacity - std::max(1, call.parts.manifest.ring.blockTokens), 0,
+                                             std::numeric_limits<std::int32_t>::max());
+  Pruned pruned = KV_TRY(prune({applied.state, *call.parts.transformer, call.parts.store, pass, drafts, again,
+                                static_cast<std::int32_t>(room)}));
   call.parts.store.deeds().decide(pass);
   if (const BugKind* bug = call.parts.faults.bug(); bug && bug->evicted) bug->evicted(pruned.evictions);
   applied.evictions.assign(pruned.evictions.begin(), pruned.evictions.end());

@@ -100,7 +100,7 @@ std::vector<std::int32_t> rowsBounded(const Manifest& manifest, const CacheState
   for (const CacheLayer layer : content.layers()) {
     const LayerAudit& audit = content.policy->audit.layers[at(layer)];
     const auto there = static_cast<std::int64_t>(content.map(layer).size());
-    const std::int64_t kept = std::max(there, std::int64_t{audit.requested()} + audit.protectedRows);
+    const std::int64_t kept = std::max(there, std::int64_t{audit.allowed()});
     if (audit.bounded)
       out[at(layer)] = static_cast<std::int32_t>(std::min(kMostSlots, kept + manifest.ring.blockTokens));
   }

@@ -143,6 +143,13 @@ class Decision {
     return !spec.keepsAll() && !m_in.holds && !m_next.prefilling && (!spec.ratio || m_next.promptRows > 0);
   }
 
+  /// Rows beyond the bands that a layer may hold until it decides, as far as the next tick has room then.
+  std::int32_t waiting(CacheLayer layer, std::int32_t held) const {
+    const LayerGroup& group = m_in.state.group(layer);
+    const std::int32_t room = std::min(m_in.mostRows, group.capacity ? group.capacity - 1 : m_in.mostRows) - held;
+    return std::clamp(room, 0, spec(layer).interval - 1);
+  }
+
   LayerBands bandsFor(CacheLayer layer) const {
     LayerBands bands = bandsOf(spec(layer), m_layers.layerOf(layer), m_layers.layers, m_next.promptRows);
     if (const std::optional<std::int32_t>& own = m_next.layers[at(layer)].budget) bands.bands.budget = *own;
@@ -159,7 +166,8 @@ class Decision {
     }
     if (!spec(first).byHead() || !bounded(spec(first)) || m_next.layers[at(first)].budget) return ok();
     const Bands bands = bandsFor(first).bands;
-    if (static_cast<std::int32_t>(m_in.state.map(first).resident()) <= bands.capacity()) return ok();
+    const std::int32_t wait = m_next.atPromptEnd ? 0 : waiting(first, bands.capacity());
+    if (static_cast<std::int32_t>(m_in.state.map(first).resident()) <= bands.capacity() + wait) return ok();
     std::vector<std::vector<float>> scores;
     for (const CacheLayer layer : m_layers.of(shared)) {
       std::vector<float> own = KV_TRY(scoresOf(layer, bands));
@@ -207,13 +215,17 @@ class Decision {
     audit.contests.clear();
     audit.fallback.clear();
     audit.bounded = bounded(spec);
+    audit.waiting = 0;
     if (!audit.bounded) return std::vector<std::int32_t>();
     LayerBands bands = bandsFor(layer);
     audit.bands = bands.bands;
     audit.fallback = std::move(bands.fallback);
     const std::vector<bool> pinned = pinnedRows(map);
     audit.protectedRows = pinnedBeyond(pinned, audit.bands);
-    if (audit.rows <= audit.requested() && !spec.threshold) return std::vector<std::int32_t>();
+    audit.waiting = waiting(layer, audit.requested() + audit.protectedRows);
+    const bool waits = audit.waiting > 0 && !m_next.atPromptEnd;
+    if (audit.rows <= (waits ? audit.allowed() : audit.requested()) && !spec.threshold)
+      return std::vector<std::int32_t>();
     std::vector<std::int32_t> out = KV_TRY(leaving(layer, pinned));
     audit.evicted = static_cast<std::int32_t>(out.size());
     audit.evictedEver += audit.evicted;

@@ -2,6 +2,7 @@
 // Applies the policies of a session's layers to the state after a forward pass: adds the statistics of the pass,
 // selects rows, and returns evictions as actions. Changes nothing itself. Engine thread. semantics.md, section 6.
 #pragma once
+#include <limits>
 #include <vector>
 
 #include "core/api/action.h"
@@ -25,6 +26,7 @@ struct PrunerInput {
   PassKind pass = PassKind::Decode;
   bool holds = false;                  // only statistics are taken: no row leaves
   const Decisions* decided = nullptr;  // decisions of added policies, to be repeated; null: they decide
+  std::int32_t mostRows = std::numeric_limits<std::int32_t>::max();  // of a layer that leave room for the next tick
 };
 
 struct Pruned {

@@ -75,7 +75,8 @@ std::int64_t rowsNeeded(const Session& session, CacheLayer layer) {
     return static_cast<std::int64_t>(state.map(layer).size());
   std::int64_t all = 0;
   for (const CacheLayer part : layers.of(layers.layerOf(layer)))
-    all += state.policy->audit.layers[at(part)].bands.capacity() + session.manifest().ring.blockTokens;
+    all += state.policy->audit.layers[at(part)].bands.capacity() + state.policy->audit.layers[at(part)].waiting +
+        session.manifest().ring.blockTokens;
   return (all + layers.perLayer - 1) / layers.perLayer;
 }
 

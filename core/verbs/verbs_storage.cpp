@@ -165,7 +165,7 @@ Result<json> lifespansVerb(const Session& session, VerbArgs& in) {
 }
 
 json auditOf(const LayerAudit& audit) {
-  json out = KV_MEMBERS(audit, policy, bounded, rows, rowBytes, evicted, evictedEver, protectedRows, fallback);
+  json out = KV_MEMBERS(audit, policy, bounded, rows, rowBytes, evicted, evictedEver, protectedRows, waiting, fallback);
   out.update({{"broken", audit.broken()},
               {"bands", nullptr},
               {"requested", nullptr},

@@ -197,6 +197,7 @@ class DecisionsTest : public QObject {
     for (int n = 0; n < sessions && !QTest::currentTestFailed(); ++n) {
       json spec = specOf(policy);
       if (policy == "h2o" && n % 2) spec.update({{"threshold", 1.5}, {"capacity", 30}});
+      else if (n % 2) spec["interval"] = 3;
       session(spec, byHead, static_cast<unsigned>(31 * n + policy.size()));
     }
   }

@@ -23,7 +23,7 @@ std::int32_t mostRows(const AuditLine& line, Tick shown, const std::vector<Snaps
     if (!then || layer >= then->layers.size()) break;
     const LayerAudit& audit = then->layers[layer];
     if (!audit.bounded || audit.policy != line.audit.policy || audit.bands != line.audit.bands) break;
-    if (audit.rows > audit.requested() + audit.protectedRows) most = std::max(most, audit.rows);
+    if (audit.rows > audit.allowed()) most = std::max(most, audit.rows);
   }
   return most;
 }
@@ -51,9 +51,10 @@ QString requestedTip(Line line) {
                             .arg(a.bands.sinks)
                             .arg(a.bands.budget)
                             .arg(a.bands.window);
-  if (!a.protectedRows) return bands;
-  return bands +
-      AuditModel::tr("; and %1 pinned").arg(counted(a.protectedRows, AuditModel::tr("row"), AuditModel::tr("rows")));
+  const auto rows = [](std::int32_t n) { return counted(n, AuditModel::tr("row"), AuditModel::tr("rows")); };
+  const QString pinned = a.protectedRows ? AuditModel::tr("; and %1 pinned").arg(rows(a.protectedRows)) : QString();
+  return bands + pinned +
+      (a.waiting ? AuditModel::tr("; up to %1 more until the next decision").arg(rows(a.waiting)) : QString());
 }
 
 QString rowsTip(Line line) {

@@ -28,7 +28,7 @@ struct AuditLine {
   std::int32_t most = 0;      // no-op: the largest number of rows
 
   bool bad() const { return state == AuditState::Over || state == AuditState::NoOp; }
-  std::int32_t allowed() const { return audit.requested() + audit.protectedRows; }
+  std::int32_t allowed() const { return audit.allowed(); }
   std::int32_t over() const { return rows > allowed() ? rows - allowed() : 0; }
   std::int64_t bytes() const { return rowBytes * rows; }
   std::int64_t requestedBytes() const { return rowBytes * audit.requested(); }
