@@ -67,7 +67,8 @@ class PolicyIntervalsTest : public QObject {
       s.must("step");
       hashes.push_back(s.hash());
       QCOMPARE(rowsByLayer(s), std::vector<int>(layers, kCapacity + tick % kEvery));
-      for (const json& layer : s.must("policies")["layers"]) {
+      const json audits = s.must("policies");
+      for (const json& layer : audits["layers"]) {
         QCOMPARE(layer["waiting"], kEvery - 1);
         QCOMPARE(layer["evicted"], tick % kEvery ? 0 : kEvery);
         QVERIFY(!layer["broken"].get<bool>());
