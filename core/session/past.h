@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Other states of a session, to be asked while the session stays where it is. A second session, forked when it is first
-// needed, goes through the history instead: its rows are its own, so nothing that it does reaches the first one. It is
-// kept, and steps from tick to tick then. Owned by the session; engine thread.
+// needed with the states that lie in the pools, goes through the history instead: its rows are its own, so nothing that
+// it does reaches the first one. It is kept, and steps from tick to tick then. Owned by the session; engine thread.
 #pragma once
 #include <memory>
 #include <vector>

@@ -21,6 +21,22 @@ using namespace kvlab;
 using namespace kvlab::test;
 using nlohmann::json;
 
+namespace {
+
+/// Takes tokens 9 to 11 out of a text, and their rows out of those that were computed from the whole text.
+TokenRows withoutThree(const Writer& writer, std::vector<TokenId>& ids) {
+  TokenRows rows = *tokenRows(writer.pass(ids));
+  ids.erase(ids.begin() + 9, ids.begin() + 12);
+  const std::size_t width = at(writer.shape(1).width());
+  for (auto* side : {&rows.keys, &rows.values})
+    for (std::vector<float>& layer : *side)
+      layer.erase(layer.begin() + std::ptrdiff_t(9 * width), layer.begin() + std::ptrdiff_t(12 * width));
+  rows.phases.resize(ids.size());
+  return rows;
+}
+
+}  // namespace
+
 class ExplainRowsTest : public QObject {
   Q_OBJECT
 
@@ -29,13 +45,7 @@ class ExplainRowsTest : public QObject {
     const Writer writer("demo");
     const std::vector<TokenId> before = writer.text(40);
     std::vector<TokenId> ids = before;
-    ids.erase(ids.begin() + 9, ids.begin() + 12);
-    TokenRows rows = *tokenRows(writer.pass(before));
-    const std::size_t width = at(writer.shape(1).width());
-    for (auto* side : {&rows.keys, &rows.values})
-      for (std::vector<float>& layer : *side)
-        layer.erase(layer.begin() + std::ptrdiff_t(9 * width), layer.begin() + std::ptrdiff_t(12 * width));
-    rows.phases.resize(ids.size());
+    const TokenRows rows = withoutThree(writer, ids);
     const Written cache = writer.written(rows, ids);
     expect(writer, cache, {"stale_rows"}, "stale", before);
     const auto answer = writer.explained(cache, before);
@@ -161,13 +171,7 @@ class ExplainRowsTest : public QObject {
 
     // Stale rows: the figures tell, and layer 0 has none.
     std::vector<TokenId> ids = before;
-    ids.erase(ids.begin() + 9, ids.begin() + 12);
-    TokenRows rows = *tokenRows(writer.pass(before));
-    const std::size_t width = at(writer.shape(1).width());
-    for (auto* side : {&rows.keys, &rows.values})
-      for (std::vector<float>& layer : *side)
-        layer.erase(layer.begin() + std::ptrdiff_t(9 * width), layer.begin() + std::ptrdiff_t(12 * width));
-    rows.phases.resize(ids.size());
+    const TokenRows rows = withoutThree(writer, ids);
     for (const bool told : {true, false}) {
       answer = writer.explained(writer.written(rows, ids), told ? before : std::vector<TokenId>());
       QVERIFY(answer);
