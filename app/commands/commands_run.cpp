@@ -315,6 +315,22 @@ bool hasAny(const CommandHost& host) {
   const auto all = (*newestOf(host)).*part;
   return all && !all->empty();
 }
+/// Of the session, or of all lanes that are in step. The reply of the last verb is that of the command.
+Status measureAttentionError(CommandHost& host, const Json&) {
+  const Json args{{"attention", true}};
+  LiveContext& context = host.context();
+  const LanesViewPtr lanes = context.snapshot()->lanes;
+  for (std::size_t lane = 1; lanes && lane < lanes->lanes.size(); ++lane) {
+    if (lanes->lanes[lane].exit) continue;
+    const Json call{{"lane", lane}, {"verb", "drift"}, {"args", args}};
+    say(context, "lane", call);
+    context.submit("lane", call, &context, [&context](const Result<Json>& reply) {
+      if (!reply) emit context.failed(reply.error());
+    });
+  }
+  return runVerb(host, "drift", args);
+}
+
 const Rule needsBreakpoints = rule({}, hasAny<&Snapshot::breakpoints>, "there are no breakpoints; Events adds one"),
            needsWatches = rule({}, hasAny<&Snapshot::watches>, "there are no watches; Watches adds one");
 const Rule needsOpenTick = rule(
@@ -432,10 +448,7 @@ void addRunCommands(std::vector<Command>& list) {
   add(list,
       {"attention_error", "Measure Attention Error", "Run",
        "Compare what attention gives over the kept rows with what it would give over all rows, by layer and head."},
-      [](CommandHost& host, const Json&) {
-        return runVerb(host, "drift", {{"attention", true}});
-      },
-      allOf(needsIdle, needsOwnRows), {.view = shownIn("smartkv")});
+      measureAttentionError, allOf(needsIdle, needsOwnRows), {.view = shownIn("smartkv")});
   add(list,
       {"quantisation_measure", "Measure Quantisation", "Run",
        "Compute every row again and compare it with the stored row, or with what another type would hold."},

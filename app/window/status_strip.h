@@ -23,6 +23,8 @@ class StatusStrip : public QStatusBar {
   QList<QWidget*> tabStops() const;
   /// Shows the tip of the control under the pointer, until an empty tip comes.
   void showTip(const QString& tip);
+  /// The words of a job do not make the window wider.
+  QSize minimumSizeHint() const override { return {0, QStatusBar::minimumSizeHint().height()}; }
 
  signals:
   void cancelRequested();

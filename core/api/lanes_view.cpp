@@ -26,6 +26,7 @@ json row(const LaneView& lane, std::size_t place, std::int64_t ticks) {
            {"top1", number(lane.top1, &Summary::mean)},
            {"massKept", number(lane.massKept, &Summary::mean)},
            {"overlap", number(lane.overlap, &Summary::mean)},
+           {"attentionError", finite(attentionError(lane))},
            {"us", number(lane.us, &Summary::mean)},
            {"layers",
             {{"massKept", finiteList(lane.now.massKept)},
@@ -44,6 +45,11 @@ json row(const LaneView& lane, std::size_t place, std::int64_t ticks) {
 }
 
 }  // namespace
+
+double attentionError(const LaneView& lane) {
+  const auto errors = lane.snapshot ? lane.snapshot->attentionErrors : nullptr;
+  return errors ? meanError(*errors) : std::numeric_limits<double>::quiet_NaN();
+}
 
 json toJson(const LaneFigures& figures) {
   return {{"kl", finite(figures.kl)},

@@ -57,6 +57,10 @@ struct LaneView {
   Column<float> losses = {};
 };
 
+/// The error of the newest token's attention (AttentionErrors), mean over layers and query heads; NaN = the last commit
+/// was not measured.
+double attentionError(const LaneView& lane);
+
 struct LanesView {
   std::vector<LaneView> lanes;        // 0 = the reference
   std::int64_t ticks = 0;             // taken in lockstep

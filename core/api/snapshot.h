@@ -3,6 +3,9 @@
 // engine. Building a snapshot costs as much as changed since the last one, whatever the length of the
 // context. Built on the engine thread, read on any thread.
 #pragma once
+#include <cmath>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -73,6 +76,18 @@ struct SettingsInfo {
 
 /// How far the output of attention is from that over all rows, [layers of the model][query heads].
 using AttentionErrors = std::vector<std::vector<float>>;
+/// Of the chosen layers and all of their query heads; heads that were not measured do not count. NaN: there is none.
+inline double meanError(const AttentionErrors& errors, const std::function<bool(int layer)>& chosen = {}) {
+  double sum = 0;
+  int heads = 0;
+  for (std::size_t layer = 0; layer < errors.size(); ++layer)
+    for (const float error : errors[layer])
+      if (std::isfinite(error) && (!chosen || chosen(static_cast<int>(layer)))) {
+        sum += static_cast<double>(error);
+        ++heads;
+      }
+  return heads ? sum / heads : std::numeric_limits<double>::quiet_NaN();
+}
 
 struct TokenChance {
   TokenId id;

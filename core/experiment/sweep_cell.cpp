@@ -51,29 +51,27 @@ std::size_t beforeReply(const SweepQuestion& question, Ask ask) {
 class StoryRun {
  public:
   /// future: attention that an oracle policy is told in advance; null = nothing.
-  StoryRun(const Session& host, const Manifest& manifest, const SweepStory& story, Ask ask,
+  StoryRun(const Session& host, const Manifest& manifest, const SweepStory& story, const CellWork& work,
            std::shared_ptr<const FutureMass> future = nullptr)
-      : m_host(host), m_manifest(manifest), m_story(story), m_ask(ask), m_future(std::move(future)) {}
+      : m_host(host), m_manifest(manifest), m_story(story), m_work(work), m_future(std::move(future)) {}
 
   /// A session that has read the prompt of this question.
   Result<std::unique_ptr<Session>> ready(const SweepQuestion& question) {
-    if (m_ask == Ask::Inside) return read(joined(m_story.tokens, question.tokens));
+    if (m_work.ask == Ask::Inside) return read(joined(m_story.tokens, question.tokens));
     if (!m_read) m_read = KV_TRY(read(m_story.tokens));
     return m_read->fork();
   }
 
  private:
+  /// An expression may count ticks.
   Result<std::unique_ptr<Session>> read(const std::vector<TokenId>& prompt) const {
-    std::unique_ptr<Session> session = KV_TRY(m_host.beside(m_manifest));
-    if (m_future) setFuture(*session, m_future);
-    KV_TRY(failed(append(*session, prompt, Source::Prompt)));
-    return session;
+    return m_work.reads.ended(m_host, m_manifest, prompt, m_future, m_work.expressions.empty());
   }
 
   const Session& m_host;
   const Manifest& m_manifest;
   const SweepStory& m_story;
-  Ask m_ask;
+  const CellWork& m_work;
   std::shared_ptr<const FutureMass> m_future;
   std::unique_ptr<Session> m_read;
 };
@@ -378,10 +376,17 @@ class Tally {
 
 }  // namespace
 
+std::vector<std::vector<TokenId>> promptsOf(const SweepStory& story, Ask ask) {
+  if (ask == Ask::After) return {story.tokens};
+  std::vector<std::vector<TokenId>> out;
+  for (const SweepQuestion& question : story.questions) out.push_back(joined(story.tokens, question.tokens));
+  return out;
+}
+
 Result<std::vector<StoryTrace>> runReference(const Session& host, const Manifest& manifest, const CellWork& work) {
   std::vector<StoryTrace> out;
   for (const SweepStory& story : work.stories) {
-    StoryRun run(host, manifest, story, work.ask);
+    StoryRun run(host, manifest, story, work);
     StoryTrace& trace = out.emplace_back();
     for (const SweepQuestion& question : story.questions) {
       if (!report(work.progress, "reference", static_cast<std::int64_t>(out.size()),
@@ -413,7 +418,7 @@ Status runCell(const Session& host, const Manifest& manifest, const CellWork& wo
   };
   for (std::size_t s = 0; s < work.stories.size(); ++s) {
     now = static_cast<std::int64_t>(s);
-    StoryRun run(host, manifest, work.stories[s], work.ask, futureOf(reference[s]));
+    StoryRun run(host, manifest, work.stories[s], work, futureOf(reference[s]));
     tally.beginStory();
     for (std::size_t q = 0; q < work.stories[s].questions.size(); ++q) {
       KV_TRY(goesOn());

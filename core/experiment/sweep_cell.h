@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/api/sweep_table.h"
+#include "core/experiment/prompt_reads.h"
 #include "core/experiment/prompt_set.h"
 #include "core/session/session.h"
 #include "core/watch/expression.h"
@@ -36,11 +37,15 @@ struct StoryTrace {
 
 struct CellWork {
   const std::vector<SweepStory>& stories;
+  PromptReads& reads;  // of the group of cells with these stories
   Ask ask = Ask::After;
   bool recall = true, kl = true, attention = true, needles = true, bytes = true, answers = true;
   std::span<const Expression> expressions = {};
   Progress progress = {};  // asked before every question
 };
+
+/// The prompts that a cell reads of a story.
+std::vector<std::vector<TokenId>> promptsOf(const SweepStory& story, Ask ask);
 
 /// Runs the reference. `host` lends model and weights. Errors: as for sessions; cancelled.
 Result<std::vector<StoryTrace>> runReference(const Session& host, const Manifest& manifest, const CellWork& work);

@@ -12,9 +12,10 @@ struct SweepEstimate {
   int measured = 0;         // cells that were measured, each on one story
 };
 
-/// Runs the reference and up to eight cells of each prompt set on one story each, and multiplies by tokens. Writes
-/// nothing. Several cells at a time are taken to run independently, which is too quick where they share one memory.
-/// Errors: as runSweep() before its first cell; cancelled, by options.stopped; the error of a cell if none succeeds.
+/// Reads the first story of each prompt set as its cells will, runs the reference and up to eight cells on it, and
+/// multiplies by tokens. Writes nothing. Several cells at a time are taken to run independently, which is too quick
+/// where they share one memory. Errors: as runSweep() before its first cell; cancelled, by options.stopped; the error
+/// of a cell if none succeeds.
 Result<SweepEstimate> estimateSweep(const nlohmann::json& given, SweepOptions& options);
 
 }  // namespace kvlab

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "core/api/guarded.h"
@@ -37,14 +38,23 @@ double since(Clock::time_point from) { return std::chrono::duration<double>(Cloc
 constexpr std::size_t kMeasuredCells = 8;  // of a prompt set
 constexpr double kMeasuredSeconds = 60;    // after which no other cell is measured
 
-/// Tokens that a session reads of a story and is fed about it.
-std::int64_t tokensOf(const SweepStory& story, Ask ask) {
-  std::size_t out = ask == Ask::After ? story.tokens.size() : 0;
-  for (const SweepQuestion& question : story.questions)
-    out += question.tokens.size() + std::max<std::size_t>(1, question.reply.size()) - 1 +
-        static_cast<std::size_t>(question.newTokens) + (ask == Ask::Inside ? story.tokens.size() : 0);
-  return static_cast<std::int64_t>(out);
-}
+/// Tokens of the prompts, and tokens that each cell is fed behind them.
+struct StoryTokens {
+  std::int64_t read = 0, fed = 0;
+
+  void add(const SweepStory& story, Ask ask) {
+    for (const std::vector<TokenId>& prompt : promptsOf(story, ask)) read += std::ssize(prompt);
+    for (const SweepQuestion& question : story.questions) {
+      fed += std::max<std::int64_t>(1, std::ssize(question.reply)) - 1 + question.newTokens;
+      if (ask == Ask::After) fed += std::ssize(question.tokens);
+    }
+  }
+  StoryTokens& operator+=(const StoryTokens& other) {
+    read += other.read;
+    fed += other.fed;
+    return *this;
+  }
+};
 
 /// The stories of one prompt set and seed, and the reference's run over them, made by the first who asks.
 struct Stories {
@@ -52,6 +62,7 @@ struct Stories {
   std::string hash;
   std::mutex making;
   std::optional<Result<std::vector<StoryTrace>>> reference;
+  std::unique_ptr<PromptReads> reads = std::make_unique<PromptReads>();
   std::atomic<std::int64_t> waiting{0};  // cells that still need the reference
 };
 
@@ -104,47 +115,87 @@ class Sweep {
   /// Adds the work of a prompt set.
   Status measure(std::size_t prompts, SweepEstimate& out) {
     std::vector<const SweepCell*> ours;
-    std::map<std::int64_t, std::int64_t> seedTokens;  // by seed: tokens of all of its stories
+    std::map<std::int64_t, StoryTokens> seeds;                  // of all stories
+    std::map<std::int64_t, std::pair<Readers, Manifest>> runs;  // by seed: who reads its prompts, and the reference
     const Ask ask = m_spec.prompts[prompts].ask;
     for (const SweepCell& cell : m_cells) {
       if (cell.prompts != prompts || !isOurs(cell)) continue;
       ours.push_back(&cell);
-      if (seedTokens.contains(cell.seed)) continue;
-      for (const SweepStory& story : m_stories.at({prompts, cell.seed})->stories)
-        seedTokens[cell.seed] += tokensOf(story, ask);
+      if (!runs.contains(cell.seed)) {
+        const Manifest reference = KV_TRY(referenceManifest(m_spec, cell.seed));
+        runs.emplace(cell.seed, std::pair(Readers{readerOf(reference, -1)}, reference));
+        for (const SweepStory& one : m_stories.at({prompts, cell.seed})->stories) seeds[cell.seed].add(one, ask);
+      }
+      runs.at(cell.seed).first.insert(readerOf(cell.manifest, cell.index));
     }
     if (ours.empty()) return ok();
-    std::int64_t references = 0, cells = 0;
-    for (const auto& [seed, tokens] : seedTokens) references += tokens;
-    for (const SweepCell* cell : ours) cells += seedTokens[cell->seed];
-    out.tokens += references + cells;
+    StoryTokens all;  // `read` by each who reads
+    std::int64_t read = 0, cells = 0;
+    for (const auto& [seed, tokens] : seeds) {
+      all += tokens;
+      read += tokens.read * std::ssize(runs.at(seed).first);
+    }
+    for (const SweepCell* cell : ours) cells += seeds[cell->seed].fed;
+    out.tokens += read + all.fed + cells;
+    const Stories& first = *m_stories.at({prompts, ours.front()->seed});
+    if (first.stories.empty()) return ok();
     Stories story;  // the first one alone
-    const Stories& all = *m_stories.at({prompts, ours.front()->seed});
-    if (all.stories.empty()) return ok();
-    story.stories = {all.stories.front()};
-    const auto perToken = static_cast<double>(std::max<std::int64_t>(1, tokensOf(all.stories.front(), ask)));
+    story.stories = {first.stories.front()};
+    StoryTokens one;
+    one.add(story.stories.front(), ask);
+    if (m_expressions.empty()) readAhead(ours, runs.at(ours.front()->seed).second, story);
+    const auto perToken = static_cast<double>(std::max<std::int64_t>(1, one.fed));
+    const double before = story.reads->work().seconds;
     const Clock::time_point begin = Clock::now();
     const auto* reference = referenceFor(*ours.front(), story, workOf(*ours.front(), story));
     if (!*reference) return reference->error();
-    out.seconds += since(begin) / perToken * static_cast<double>(references);
+    const double referred = since(begin) - (story.reads->work().seconds - before);
     const double each = KV_TRY(secondsOfACell(ours, story, out.measured));
-    out.seconds += each / perToken * static_cast<double>(cells);
+    const PromptReads::Work work = story.reads->work();
+    const double reading = m_expressions.empty()
+        ? work.seconds / static_cast<double>(std::max<std::int64_t>(1, one.read)) * static_cast<double>(all.read)
+        : work.seconds / static_cast<double>(std::max<std::int64_t>(1, work.tokens)) * static_cast<double>(read);
+    out.seconds +=
+        referred / perToken * static_cast<double>(all.fed) + each / perToken * static_cast<double>(cells) + reading;
     return ok();
   }
 
-  /// The mean over cells that lie evenly among those of the first seed.
+  using Readers = std::set<std::string>;
+
+  /// Equal for those that share the reading of a prompt.
+  std::string readerOf(const Manifest& manifest, std::int64_t cell) const {
+    return m_expressions.empty() ? PromptReads::keyOf(manifest) : std::to_string(cell);
+  }
+
+  /// What cells of the first seed share, each policy once. A cell that cannot read says so when it runs.
+  void readAhead(const std::vector<const SweepCell*>& ours, const Manifest& reference, Stories& story) {
+    std::set<std::string> done;
+    const auto ahead = [&](const Manifest& manifest) {
+      if (!done.insert(PromptReads::keyOf(manifest) + manifest.policy.name).second) return;
+      for (const SweepStory& one : story.stories)
+        for (const std::vector<TokenId>& prompt : promptsOf(one, m_spec.prompts[ours.front()->prompts].ask))
+          if (!story.reads->ahead(*m_host, manifest, prompt)) return;
+    };
+    ahead(reference);
+    for (const SweepCell* cell : ours)
+      if (cell->seed == ours.front()->seed) ahead(cell->manifest);
+  }
+
+  /// The mean over cells that lie evenly among those of the first seed, without the reading of prompts.
   Result<double> secondsOfACell(const std::vector<const SweepCell*>& ours, Stories& story, int& measured) {
     const std::int64_t seed = ours.front()->seed;
     const auto count = static_cast<std::size_t>(
         std::count_if(ours.begin(), ours.end(), [seed](const SweepCell* cell) { return cell->seed == seed; }));
     const std::size_t most = std::min(kMeasuredCells, count);
+    const Clock::time_point start = Clock::now();
     double seconds = 0, taken = 0;
     std::optional<Error> error;
-    for (std::size_t i = 0; i < most && (taken == 0 || seconds < kMeasuredSeconds); ++i) {
+    for (std::size_t i = 0; i < most && (taken == 0 || since(start) < kMeasuredSeconds); ++i) {
       const SweepCell& cell = *ours[(2 * i + 1) * count / (2 * most)];
       const Clock::time_point begin = Clock::now();
+      const double before = story.reads->work().seconds;
       SweepRow row = KV_TRY(runOne(cell, "", story));
-      seconds += since(begin);
+      seconds += since(begin) - (story.reads->work().seconds - before);
       if (row.error) error = row.error;
       else ++measured;
       ++taken;
@@ -387,7 +438,7 @@ class Sweep {
     if (kept) kept->answers = std::move(row.answers);
     finished(at, kept ? kept.take() : std::move(row), std::move(line));
     Stories& stories = *m_stories.at({m_cells[at].prompts, m_cells[at].seed});
-    if (stories.waiting == 0) stories.reference.reset();
+    if (stories.waiting == 0) stories.reference.reset(), stories.reads.reset();
     tell(&*m_rows[at]);
   }
 
@@ -407,6 +458,7 @@ class Sweep {
 
   CellWork workOf(const SweepCell& cell, const Stories& stories) {
     return {.stories = stories.stories,
+            .reads = *stories.reads,
             .ask = m_spec.prompts[cell.prompts].ask,
             .recall = m_spec.measures("recall"),
             .kl = m_spec.measures("kl"),

@@ -21,6 +21,14 @@ struct CallContext {
   Transaction transaction() { return {parts.transformer.get(), parts.store, parts.layouts, parts.faults}; }
 };
 
+/// What the last queries of a prompt have seen, as policies ask for it at the prompt's end. Moments leave out the rows
+/// before `momentsFrom`.
+struct PromptLook {
+  std::int32_t queries = 0, momentsFrom = 0;
+  Observation seen;
+};
+using PromptLooks = std::vector<PromptLook>;
+
 struct TickPart {
   std::vector<Action> actions;
   Source adds = Source::Model;
@@ -31,6 +39,7 @@ struct TickPart {
   std::int32_t more = 0;                     // tokens of the block that follow this part
   const Applied* earlier = nullptr;          // unsettled parts of the same tick
   std::vector<CulledPairNote> culling = {};  // the pairs that culling looked at
+  std::shared_ptr<const PromptLooks> looks;  // taken ahead, see TickWish
   TransactionRules rules;
 };
 

@@ -30,17 +30,14 @@ std::shared_ptr<const PolicyState> withMomentsFrom(std::int32_t from, const Poli
   return out;
 }
 
-/// Computes the attention of a prompt's last queries, if a policy needs it.
-Status observePrompt(CacheState& state, const TransactionRules& rules, CallContext& call) {
-  const std::shared_ptr<const PolicyState> before = state.policy;
-  const std::vector<PolicySpec>& specs = before->specs;
+/// Writes down the attention of a prompt's last queries, if a policy needs it.
+Status observePrompt(CacheState& state, const TickPart& part, const TransactionRules& rules, CallContext& call) {
+  std::shared_ptr<const PromptLooks> looks = part.looks;
+  if (!looks) looks = std::make_shared<const PromptLooks>(KV_TRY(lookAtPromptEnd(state, rules, call)));
   const CacheHeads heads = headsOf(call.parts.model->config(), call.parts.cacheLayers);
-  call.makeRoom(1, Placing::Look);
-  for (const std::int32_t queries : observations(specs))
-    for (const std::int32_t from : momentsFrom(specs, queries)) {
-      const Observation seen = KV_TRY(call.parts.kind->observe(state, queries, from, rules, call));
-      state.policy = withMomentsFrom(from, *state.policy, *withObservation(*state.policy, heads, queries, seen));
-    }
+  for (const PromptLook& look : *looks)
+    state.policy = withMomentsFrom(look.momentsFrom, *state.policy,
+                                   *withObservation(*state.policy, heads, look.queries, look.seen));
   return ok();
 }
 
@@ -53,6 +50,18 @@ Status refresh(CacheState& state, const TransactionRules& rules, CallContext& ca
 }
 
 }  // namespace
+
+Result<PromptLooks> lookAtPromptEnd(const CacheState& state, const TransactionRules& rules, CallContext& call) {
+  PromptLooks out;
+  if (!state.policy) return out;
+  call.makeRoom(1, Placing::Look);
+  for (const std::int32_t queries : observations(state.policy->specs))
+    for (const std::int32_t from : momentsFrom(state.policy->specs, queries)) {
+      Observation seen = KV_TRY(call.parts.kind->observe(state, queries, from, rules, call));
+      out.push_back({queries, from, std::move(seen)});
+    }
+  return out;
+}
 
 Wanted PolicyReviser::wants(const CacheState& state) const {
   Wanted out;
@@ -72,7 +81,7 @@ Result<Applied> PolicyReviser::decide(Applied applied, const TickPart& part, Cal
   const bool drafts = applied.state.kind->draftedFrom();  // a rollback leads back to all of its rows
   PassKind pass = drafts ? PassKind::Decode : part.pass;
   if (pass == PassKind::Decode && applied.state.policy->prefilling) pass = PassKind::PromptEnd;
-  if (pass == PassKind::PromptEnd) KV_TRY(observePrompt(applied.state, rules, call));
+  if (pass == PassKind::PromptEnd) KV_TRY(observePrompt(applied.state, part, rules, call));
   if (statisticsOf(applied.state.policy->specs) & kNewest) KV_TRY(refresh(applied.state, rules, call));
   const auto& repeated = call.parts.decisions;
   const Decisions* again = repeated.empty() ? nullptr : repeated.front().get();

@@ -27,6 +27,10 @@ class Reviser {
   virtual bool wantsTick(const CacheState&, CallContext&) const { return false; }
 };
 
+/// Passes that show what the policies of a state ask for at the end of a prompt: nothing is written. Errors: device,
+/// cancelled.
+Result<PromptLooks> lookAtPromptEnd(const CacheState& state, const TransactionRules& rules, CallContext& call);
+
 /// Eviction policies: they use the statistics of a tick's pass and evict rows in the same commit. semantics.md,
 /// section 6.
 class PolicyReviser : public Reviser {

@@ -10,7 +10,7 @@
 namespace kvlab {
 
 bool LookBack::needsMeasurement() const {
-  return m_needs(Need::Kl) || m_needs(Need::Exactness) || m_needs(Need::Attention);
+  return m_needs(Need::Kl) || m_needs(Need::Errors) || m_needs(Need::Exactness) || m_needs(Need::Attention);
 }
 
 /// True if the states before and behind a commit are kept, in pools of the same sizes if slots matter.

@@ -22,15 +22,24 @@ std::shared_ptr<const NewestAttention> readEverywhere(Session& session) {
   return out;
 }
 
-double driftOf(Session& session) {
-  const Result<Drift> drift = measureDrift(session);
-  return drift ? drift->kl : std::numeric_limits<double>::quiet_NaN();
+/// What passes over a state show. A session that cannot measure the error of attention has its KL.
+void measure(Session& session, const std::function<bool(Need)>& needs, SightState& out) {
+  const bool errors = needs(Need::Errors);
+  if (!errors && !needs(Need::Kl)) return;
+  Result<Drift> drift = measureDrift(session, errors);
+  if (!drift && errors && needs(Need::Kl)) drift = measureDrift(session);
+  if (!drift) return;
+  out.kl = drift->kl;
+  if (errors) out.errors = drift->attention;
 }
 
-/// The drift of an older state.
-double driftAt(Session& session, int entry) {
+/// The same of an older state.
+void measureAt(Session& session, int entry, const std::function<bool(Need)>& needs, SightState& out) {
+  if (!needs(Need::KlBefore) && !needs(Need::ErrorsBefore)) return;
   const Result<Session*> there = session.past().at(session, entry);
-  return there ? driftOf(**there) : std::numeric_limits<double>::quiet_NaN();
+  if (there)
+    measure(
+        **there, [&](Need need) { return needs(before(need)); }, out);
 }
 
 }  // namespace
@@ -51,14 +60,14 @@ std::vector<Exactness> lastLayerExactness(const Session& session, const CacheSta
 
 SightState observeNow(Session& session, const std::function<bool(Need)>& needs) {
   SightState out;
-  if (needs(Need::Kl)) out.kl = driftOf(session);
+  measure(session, needs, out);
   if (needs(Need::Exactness)) out.exactness = lastLayerExactness(session);
   out.state = &session.state();  // a measurement may refresh its logits
   return out;
 }
 
 SightState observeBefore(Session& session, const std::function<bool(Need)>& needs) {
-  return observeNow(session, [&](Need need) { return needs(need == Need::Kl ? Need::KlBefore : need); });
+  return observeNow(session, [&](Need need) { return needs(before(need)); });
 }
 
 Sight sightNow(Session& session, const std::function<bool(Need)>& needs) {
@@ -70,7 +79,7 @@ Sight sightNow(Session& session, const std::function<bool(Need)>& needs) {
   if (at.before.state) {
     at.report = here.report.get();
     if (needs(Need::Exactness)) at.before.exactness = lastLayerExactness(session, *at.before.state);
-    if (needs(Need::KlBefore)) at.before.kl = driftAt(session, here.parent);
+    measureAt(session, here.parent, needs, at.before);
   }
   at.named = CheckMarks::anyNamed(here.checks);
   return at;

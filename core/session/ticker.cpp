@@ -97,6 +97,7 @@ Status Ticker::plan(TickReport& report) {
   m_part.adds = m_wish.adds;
   m_part.pass = m_wish.pass;
   m_part.draft = m_wish.draft;
+  m_part.looks = m_wish.looks;
   if (m_tokens > 0) {
     m_part.generates = true;
     m_part.actions.push_back(Add{m_token});

@@ -22,6 +22,8 @@ struct TickWish {
   bool scores = false;                    // writes down how surprising the added tokens are
   bool pending = false;                   // also takes the pending actions
   std::optional<std::size_t> place = {};  // only the pending action at this place
+  /// What a look at this state showed (lookAtPromptEnd), for a prompt that ends without tokens; null: the tick looks.
+  std::shared_ptr<const PromptLooks> looks = nullptr;
 };
 
 using Revisers = std::vector<std::unique_ptr<Reviser>>;

@@ -155,6 +155,14 @@ TickReport score(Session& session, const std::vector<TokenId>& tokens, bool each
 
 bool promptOpen(const Session& session) { return session.state().policy && session.state().policy->prefilling; }
 
+Result<std::shared_ptr<const PromptLooks>> lookAtPromptEnd(Session& session) {
+  return session.look([&](CallContext& call) -> Result<std::shared_ptr<const PromptLooks>> {
+    TransactionRules rules = session.ticker(call).rules(session.state());
+    rules.keepLogits = true;
+    return std::make_shared<const PromptLooks>(KV_TRY(lookAtPromptEnd(session.state(), rules, call)));
+  });
+}
+
 TickReport endPrefill(Session& session, const StageStop& stops) {
   if (Status ready = session.changeable(); !ready) return session.refused(ready.error());
   if (!promptOpen(session)) {

@@ -4,6 +4,7 @@
 #pragma once
 #include <deque>
 
+#include "core/parts/reviser.h"
 #include "core/session/session.h"
 
 namespace kvlab {
@@ -62,5 +63,8 @@ TickReport score(Session& session, const std::vector<TokenId>& tokens, bool each
 bool promptOpen(const Session& session);
 /// Ends a prompt that was appended in parts. Makes a commit if policies evict rows.
 TickReport endPrefill(Session& session, const StageStop& stops = {});
+/// What the session's policies look at when a prompt ends, for TickWish::looks of a session with the same rows whose
+/// policies look at the same. Errors: device, cancelled.
+Result<std::shared_ptr<const PromptLooks>> lookAtPromptEnd(Session& session);
 
 }  // namespace kvlab

@@ -362,7 +362,9 @@ bool flagOf(const Term& term, const Sight& at) {
 /// The last layer's attention is there in any case.
 bool needed(const Term& term, Need need) {
   const bool earlier = term.kind == Term::Kind::Before || term.kind == Term::Kind::Changed;
-  if (earlier && need == Need::KlBefore) need = Need::Kl;
+  if (earlier)
+    for (const Need now : {Need::Kl, Need::Errors})
+      if (need == before(now)) need = now;
   const auto meant = [&](const Fact& fact) {
     if (need == Need::Slots && term.where.names(Key::BySlot)) return true;
     return fact.need == need && (need != Need::Attention || term.where.names(Key::ByLayer));

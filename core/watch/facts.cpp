@@ -119,6 +119,11 @@ double tick(const Sight& at, const Where&) { return static_cast<double>(at.now.s
 double length(const Sight& at, const Where&) { return at.now.state->length(); }
 double kl(const Sight& at, const Where&) { return at.now.kl; }
 
+double attentionError(const Sight& at, const Where& where) {
+  if (!at.now.errors) return kUnknown;
+  return meanError(*at.now.errors, [&](int layer) { return where.meets(Key::ByLayer, layer); });
+}
+
 double rows(const Sight& at, const Where& where) {
   Largest out;
   anyLayer(*at.now.state, where,
@@ -344,6 +349,10 @@ constexpr Fact tickFlag(const char* name, const char* keys, Fact::Flags of, cons
 
 constexpr std::array kFacts = {
     tickNumber("actions", "", actions, "actions that the tick applied"),
+    number("attention_error", "layer", attentionError,
+           "error of the newest token's attention over the resident rows, against all rows: the mean over layers and "
+           "query heads",
+           Need::Errors),
     number("brightness", "ledger", brightness, "brightness of a row"),
     tickFlag("changed", "ledger", became<RowState::Replaced, RowState::Deleted>,
              "the token of a row was replaced or deleted"),

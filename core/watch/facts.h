@@ -23,6 +23,7 @@ namespace kvlab {
 struct SightState {
   const CacheState* state = nullptr;
   double kl = std::numeric_limits<double>::quiet_NaN();  // drift from a rebuild, nats
+  std::shared_ptr<const AttentionErrors> errors = {};    // of the newest token's attention; null = not measured
   std::optional<std::vector<Exactness>> exactness = {};  // [length] of the last layer; none = not measured
   std::shared_ptr<const NewestAttention> read = {};      // the state's with every layer; null = not measured
 };
@@ -36,10 +37,14 @@ struct Sight {
   std::span<const TableCell> cells = {};  // cells of the table's row, by column
 };
 
-/// Requirement of a fact besides states and report: a pass over the state, or over the one before; a walk over all
+/// Requirement of a fact besides states and report: passes over the state, or over the one before; a walk over all
 /// rows, the attention of other layers than the last, a tick that is stopped, or the slots that the rows had at that
 /// time.
-enum class Need : std::uint8_t { None, Kl, KlBefore, Exactness, Attention, Stage, Slots };
+enum class Need : std::uint8_t { None, Kl, KlBefore, Errors, ErrorsBefore, Exactness, Attention, Stage, Slots };
+/// The requirement of a fact of the state before; for other facts that of the present.
+constexpr Need before(Need need) {
+  return need == Need::Kl ? Need::KlBefore : need == Need::Errors ? Need::ErrorsBefore : need;
+}
 
 enum class Compare : std::uint8_t { Equal, NotEqual, GreaterEqual, LessEqual, Greater, Less };
 bool compares(double left, Compare how, double right);

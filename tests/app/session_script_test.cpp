@@ -123,7 +123,7 @@ void SessionScriptTest::actAtRandom(std::mt19937& random) {
 }
 
 void SessionScriptTest::randomSequences() {
-  constexpr int kSequences = 100, kPerWindow = 25;
+  constexpr int kSequences = test::kSanitized ? 25 : 100, kPerWindow = 25;
   for (int seed = 0; seed < kSequences; ++seed) {
     if (seed % kPerWindow == 0) {
       freshWindows();

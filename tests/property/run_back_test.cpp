@@ -25,13 +25,14 @@ class RunBackTest : public QObject {
     QFETCH(int, manifest);
     QFETCH(int, group);
     const int sessions = qEnvironmentVariableIntValue("KVLAB_RUN_BACK_SESSIONS");
-    for (int n = 0; n < std::max(sessions, 2); ++n) {
+    for (int n = 0; n < std::max(sessions, test::kSanitized ? 1 : 2); ++n) {
       const auto seed = static_cast<unsigned>(100 * manifest + n);
       oneSession(historyManifests()[at(manifest)], seed, kConditions[at(group)].second);
       if (QTest::currentTestFailed()) return qWarning("seed %u", seed);
     }
   }
   void cleanupTestCase() {
+    if (test::kSanitized) return;  // one session of each kind does not meet every condition
     for (const auto& [group, conditions] : kConditions)
       for (const std::string text : conditions) QVERIFY2(text == kNeverHolds || m_found[text] > 0, text.c_str());
   }

@@ -45,6 +45,13 @@ expect(report[1].kl > report[2].kl && report[2].kl > 0 && report[2].bytes < repo
 expect(report.every((r) => r.inStep && r.ticks === 4 && r.us > 0));
 expect(report[3].kl === 0);
 
+// The error of attention is measured on demand: the ring has lost rows, int8 rounds more than bf16.
+expect(report.every((r) => r.attentionError === null));
+lanes.show();
+view.command("attention_error");
+const errors = lanes.report().map((r) => r.attentionError);
+expect(errors[1] > errors[0] && errors[2] > errors[0] && errors[3] === errors[0], `the errors are ${errors}`);
+
 // A call that only asks, or changes rows, keeps a lane in step; the third runs out of room and leaves.
 lanes.session(2).evict(1, [4, 5], { now: true });
 expect(lanes.report()[2].inStep && lanes.report()[2].layers.overlap[1] < 1);

@@ -22,7 +22,8 @@ inline const std::vector<std::pair<const char*, std::vector<const char*>>> kCond
     {"slots",
      {"moved", "written(slot==5, layer==0)", "written(ledger==7)", "wrap",
       "slot(ledger==12) < before(slot(ledger==12))", "phase(slot==3, layer==0) > 8"}},
-    {"drift", {"kl > 0.02", "kl > before(kl) + 0.001"}},
+    {"drift",
+     {"kl > 0.02", "kl > before(kl) + 0.001", "attention_error(layer==1) > before(attention_error(layer==1)) + 0.01"}},
     {"exactness", {"stale", "exactness(ledger==5) != 'exact'"}},
     {"attention", {"read(layer==0, ledger==2) > 0.05", "read(ledger==1)", "kl > -1 and read(ledger==1)"}}};
 

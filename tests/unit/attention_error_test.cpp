@@ -123,6 +123,25 @@ class AttentionErrorTest : public QObject {
     QCOMPARE(errorsOf(other)[0], std::vector<double>(static_cast<std::size_t>(other->model().config().heads), 0.0));
   }
 
+  /// The fact is the mean over heads, of the chosen layers or of all, of this state and of the one before.
+  void asAFact() {
+    const SessionFixture s(kStoredF32);
+    fillContext(s);
+    const auto value = [&](const char* expression) {
+      return s.must("value", {{"expression", expression}}).get<double>();
+    };
+    QCOMPARE(value("attention_error"), 0.0);
+    s.must("evict", {{"layer", 1}, {"ledger", {2, 3, 4}}, {"now", true}});
+    const auto errors = errorsOf(s);
+    double sum = 0;
+    for (const double one : errors[1]) sum += one;
+    const double mean = sum / static_cast<double>(errors[1].size());
+    QVERIFY(mean > 0 && std::abs(value("attention_error(layer==1)") / mean - 1) < 1e-6);
+    QVERIFY(std::abs(value("attention_error") * static_cast<double>(errors.size()) / mean - 1) < 1e-6);
+    QCOMPARE(value("before(attention_error)"), 0.0);
+    QCOMPARE(value("attention_error(layer==0)"), 0.0);
+  }
+
   void refusals() {
     const SessionFixture s(json{{"wlod", {{"budget", 96}}}, {"capacity", 0}});
     s.prompt(8);

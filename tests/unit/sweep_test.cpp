@@ -484,7 +484,8 @@ void SweepTest::recallIsWhatGreedyRepliesSay() {
   const json set = json::parse(contents(std::string(KVLAB_RESOURCES_DIR) + "/prompts/recall-256.json"));
   const auto read = readStories(set, "recall-256.json", 2, (*host)->model(), {2, 0});
   if (!read) qFatal("%s", read.error().text().c_str());
-  CellWork work{*read};
+  PromptReads reads;
+  CellWork work{*read, reads};
   const auto reference = runReference(**host, *manifest, work);
   QVERIFY(reference);
   SweepRow row;

@@ -74,6 +74,11 @@ LanesModel::LanesModel(QObject* parent) : ColumnModel(parent) {
       "mass_kept", tr("Mass kept"),
       tr("Attention of the reference's newest query on rows that are resident in the lane, mean over layers and ticks"),
       "Mass kept", 10, [](LaneLine line) { return shareText(valueOf(line->massKept, &Summary::mean)); });
+  addFigure(
+      "attention_error", tr("Error"),
+      tr("Error of attention over the resident rows, against all rows, for the newest token: the mean over layers "
+         "and query heads. Run > Measure Attention Error measures all lanes"),
+      "0.0e-00", 5, [](LaneLine line) { return figureText(attentionError(line.lane)); });
   addFigure("overlap", tr("Overlap"),
             tr("Present Jaccard overlap of resident tokens with the reference, mean over layers"), "100.0 %", 7,
             [](LaneLine line) { return shareText(line->now.meanOverlap()); });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/views/smartkv/choice_plot.h"
 
+#include <QPainter>
 #include <algorithm>
 #include <cmath>
 
@@ -54,7 +55,7 @@ void place(QCPItemStraightLine& line, float score, const ScoreAxis& axis) {
 }  // namespace
 
 ChoicePlot::ChoicePlot(QWidget* parent) : QWidget(parent) {
-  setMinimumSize(140, 40);
+  setMinimumSize(140, 72);
   setAccessibleName(tr("Scores of the rows that competed"));
   setToolTip(
       tr("How many rows that competed had which score, on an axis of logarithms: rows that stayed and rows that were "
@@ -144,6 +145,18 @@ bool ChoicePlot::empty() const {
     return std::ranges::all_of(counts, [](int n) { return n == 0; });
   };
   return none(m_counts[0]) && none(m_counts[1]);
+}
+
+/// What stands in place of the plot.
+void ChoicePlot::paintEvent(QPaintEvent*) {
+  if (!empty()) return;
+  const auto theme = Theme::current();
+  QPainter painter(this);
+  painter.fillRect(rect(), theme->surface);
+  painter.setPen(theme->muted);
+  painter.setFont(theme->small);
+  painter.drawText(rect().adjusted(Theme::kMedium, 0, -Theme::kMedium, 0), Qt::AlignCenter | Qt::TextWordWrap,
+                   tr("The scores of the rows that competed stand here once a choice about them is known"));
 }
 
 void ChoicePlot::resizeEvent(QResizeEvent*) {

@@ -28,6 +28,7 @@ class ChoicePlot : public QWidget {
   QString dump() const;
 
  protected:
+  void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
 
  private:

@@ -28,6 +28,7 @@ class KeepMatrix : public QWidget {
   QPoint middleOf(CacheLayer layer) const;
   QPoint middleOf(Layer layer, int head) const { return box(layer, head, kErrors).center().toPoint(); }
   QSize sizeHint() const override;
+  QSize minimumSizeHint() const override { return sizeHint(); }
 
  signals:
   void chosen(kvlab::CacheLayer layer);

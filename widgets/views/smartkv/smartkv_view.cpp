@@ -3,6 +3,7 @@
 
 #include <QComboBox>
 #include <QHeaderView>
+#include <QScrollArea>
 #include <QStackedWidget>
 #include <QToolButton>
 #include <algorithm>
@@ -63,7 +64,12 @@ SmartKvView::SmartKvView(InspectorContext& context, QWidget* parent)
       kWide, [](int width) { return width * 11 / 20; }, [](int height) { return std::clamp(height / 4, 96, 340); },
       this);
   m_canvas = new BandCanvas(context, split);
-  auto* rest = new QSplitter(Qt::Vertical, split);
+  auto* room = new QScrollArea(split);  // parts that do not fit keep their sizes
+  room->setWidgetResizable(true);
+  room->setFrameShape(QFrame::NoFrame);
+  room->setFocusPolicy(Qt::NoFocus);
+  room->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  auto* rest = new QSplitter(Qt::Vertical, room);
   rest->setHandleWidth(1);
   rest->setChildrenCollapsible(false);
   m_choice = new ChoicePart(context, this, rest);
@@ -75,7 +81,8 @@ SmartKvView::SmartKvView(InspectorContext& context, QWidget* parent)
   rest->setSizes({240, 110, 200});
   connect(m_choice, &ChoicePart::chosen, this, [this](CacheLayer layer) { clickLayer(layer); });
   split->addWidget(m_canvas);
-  split->addWidget(rest);
+  room->setWidget(rest);
+  split->addWidget(room);
   setContent(split);
   setMainControl(m_canvas);
   m_readout = readoutLine();
@@ -116,7 +123,7 @@ void SmartKvView::makeContests(QWidget* into) {
   m_said = heading(part);
   m_contests = new DataTable(part, m_model, tr("Competition of the tick"),
                              tr("Rows that left the window in this tick; click selects the evicted row"));
-  m_contests->setMinimumHeight(46);
+  m_contests->setMinimumHeight(64);
   column->addWidget(m_said);
   column->addWidget(m_contests, 1);
   connect(m_contests, &DataTable::chosen, this, [this](const QModelIndex& index) {

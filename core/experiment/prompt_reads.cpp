@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/experiment/prompt_reads.h"
+
+#include <atomic>
+#include <chrono>
+
+#include "core/model/model.h"
+#include "core/policy/policy.h"
+#include "core/session/settings.h"
+#include "core/session/ticks.h"
+#include "core/session/truth.h"
+
+namespace kvlab {
+namespace {
+
+using nlohmann::json;
+
+/// Bytes of rows that are kept for other cells. Beyond them, cells read their prompts alone.
+constexpr std::int64_t kMostHeld = std::int64_t{2} << 30;
+
+Status done(const TickReport& report) { return report.ok ? ok() : Status(*report.error); }
+
+/// What a policy gathers while the tokens of a prompt come.
+std::string gathered(const PolicySpec& spec) {
+  const unsigned needs = needsOf(spec);
+  if ((needs & kGates) || policyOf(spec.name).observes) return spec.toJson().dump();
+  return needs & kReceived ? "received" : "";
+}
+
+Status takePolicies(Session& session, const Manifest& manifest) {
+  const json all = manifest.toJson();
+  return changeSettings(session, {{"policy", all.at("policy")}, {"layers", all.at("layers")}});
+}
+
+/// Equal for policies that look at the same when a prompt ends; empty: they look at nothing.
+std::string looksAt(const PolicyState& policies) {
+  json out = json::array();
+  bool any = false;
+  for (const PolicySpec& spec : policies.specs) {
+    const unsigned needs = needsOf(spec) & (kObserved | kMoments);
+    out.push_back(needs ? json{needs, spec.observe, spec.sinks} : json());
+    any |= needs != 0;
+  }
+  return any ? out.dump() : "";
+}
+
+class Stopwatch {
+ public:
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - m_begin).count(); }
+
+ private:
+  std::chrono::steady_clock::time_point m_begin = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+struct PromptReads::Read {
+  std::mutex mutex;                  // for session
+  std::unique_ptr<Session> session;  // null: nobody has read, or there was no room to keep it
+  std::atomic<bool> alone = false;   // there was no room: each cell reads
+  std::mutex looking;                // for looks
+  std::map<std::string, Looks> looks;
+};
+
+PromptReads::PromptReads() = default;
+PromptReads::~PromptReads() = default;
+
+std::string PromptReads::keyOf(const Manifest& manifest) {
+  json out = manifest.toJson();
+  out.erase("policy");
+  for (json& layer : out["layers"]) layer.erase("policy");
+  json gathers = json::array({gathered(manifest.policy)});
+  for (const LayerOverride& one : manifest.layers)
+    if (one.policy) gathers.push_back(json::array({one.from.value(), one.to.value(), gathered(*one.policy)}));
+  out["gathers"] = std::move(gathers);
+  out["by_head"] = manifest.residentByHead();
+  return out.dump();
+}
+
+PromptReads::Work PromptReads::work() const {
+  const std::lock_guard lock(m_mutex);
+  return m_work;
+}
+
+PromptReads::Read& PromptReads::readOf(const std::string& key, const std::vector<TokenId>& prompt) {
+  const std::lock_guard lock(m_mutex);
+  std::unique_ptr<Read>& out = m_reads[{key, prompt}];
+  if (!out) out = std::make_unique<Read>();
+  return *out;
+}
+
+bool PromptReads::hasRoom(std::int64_t bytes) {
+  const std::lock_guard lock(m_mutex);
+  if (m_held + bytes > kMostHeld) return false;
+  m_held += bytes;
+  return true;
+}
+
+void PromptReads::count(double seconds, std::int64_t tokens) {
+  const std::lock_guard lock(m_mutex);
+  m_work.seconds += seconds;
+  m_work.tokens += tokens;
+}
+
+Status PromptReads::append(Session& session, const std::vector<TokenId>& prompt, bool ends) {
+  const Stopwatch watch;
+  KV_TRY(done(kvlab::append(session, prompt, Source::Prompt, ends)));
+  count(watch.seconds(), std::ssize(prompt));
+  return ok();
+}
+
+/// `fresh` reads the prompt where nobody has.
+Result<std::unique_ptr<Session>> PromptReads::forked(Read& read, std::unique_ptr<Session> fresh,
+                                                     const std::vector<TokenId>& prompt) {
+  std::unique_lock lock(read.mutex);
+  if (read.session) return read.session->fork();
+  if (read.alone) lock.unlock();
+  KV_TRY(append(*fresh, prompt, false));
+  if (read.alone || !hasRoom(fresh->snapshot()->bytes.live)) {
+    read.alone = true;
+    return fresh;
+  }
+  read.session = std::move(fresh);
+  return read.session->fork();
+}
+
+Result<PromptReads::Looks> PromptReads::looked(Read& read, Session& session) {
+  const std::string key = session.state().policy ? looksAt(*session.state().policy) : "";
+  if (key.empty()) return Looks();
+  const std::lock_guard lock(read.looking);
+  Looks& looks = read.looks[key];
+  if (looks) return looks;
+  const Stopwatch watch;
+  looks = KV_TRY(lookAtPromptEnd(session));
+  count(watch.seconds(), 0);
+  return looks;
+}
+
+Result<std::pair<std::unique_ptr<Session>, PromptReads::Looks>> PromptReads::open(std::unique_ptr<Session> fresh,
+                                                                                  const Manifest& manifest,
+                                                                                  const std::vector<TokenId>& prompt) {
+  Read& read = readOf(keyOf(manifest), prompt);
+  std::unique_ptr<Session> session = KV_TRY(forked(read, std::move(fresh), prompt));
+  KV_TRY(takePolicies(*session, manifest));
+  Looks looks = KV_TRY(looked(read, *session));
+  return std::pair(std::move(session), std::move(looks));
+}
+
+Status PromptReads::ahead(const Session& host, const Manifest& manifest, const std::vector<TokenId>& prompt) {
+  std::unique_ptr<Session> fresh = KV_TRY(host.beside(manifest));
+  if (!fresh->state().kind->derivesContext()) KV_TRY(open(std::move(fresh), manifest, prompt));
+  return ok();
+}
+
+Result<std::unique_ptr<Session>> PromptReads::ended(const Session& host, const Manifest& manifest,
+                                                    const std::vector<TokenId>& prompt,
+                                                    std::shared_ptr<const FutureMass> future, bool shares) {
+  std::unique_ptr<Session> fresh = KV_TRY(host.beside(manifest));
+  if (!shares || fresh->state().kind->derivesContext()) {  // such a kind takes a prompt as a whole
+    if (future) setFuture(*fresh, std::move(future));
+    KV_TRY(append(*fresh, prompt, true));
+    return fresh;
+  }
+  auto [session, looks] = KV_TRY(open(std::move(fresh), manifest, prompt));
+  if (!session->state().policy) return std::move(session);
+  if (future) setFuture(*session, std::move(future));
+  KV_TRY(done(session->tick({.adds = Source::Prompt, .pass = PassKind::PromptEnd, .looks = std::move(looks)})));
+  return std::move(session);
+}
+
+}  // namespace kvlab
