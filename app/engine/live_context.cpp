@@ -35,7 +35,8 @@ void LiveContext::show(LiveSessionPtr session) {
   if (m_session && clockFrozen()) m_session->freezeClock();
   if (m_session) {
     connect(m_session.get(), &LiveSession::published, this, &LiveContext::follow);
-    connect(m_session.get(), &LiveSession::busyChanged, this, &LiveContext::busyChanged);
+    connect(m_session.get(), &LiveSession::busyChanged, this,
+            [this] { whenRested("busy", this, [this] { emit busyChanged(); }); });
     connect(m_session.get(), &LiveSession::progressed, this, &LiveContext::progressed);
     connect(m_session.get(), &LiveSession::failed, this, &LiveContext::failed);
     followJobs();
@@ -244,15 +245,38 @@ void LiveContext::follow() {
 }
 
 void LiveContext::catchUp() {
-  if (!std::exchange(m_behind, false)) return;
-  m_pace.start(kFrame);
-  m_since.start();
-  QTimer::singleShot(0, this, [this] {  // after painting
-    m_pace.start(std::max(kFrame, std::chrono::milliseconds(m_rest * m_since.elapsed())));
-  });
-  m_lookingBack = false;
-  m_arriving.reset();
-  showSnapshot(m_session ? m_session->snapshot() : nullptr);
+  if (std::exchange(m_behind, false)) {
+    m_pace.start(kFrame);
+    m_since.start();
+    QTimer::singleShot(0, this, [this] { restFor(std::chrono::milliseconds(m_since.elapsed())); });  // after painting
+    m_lookingBack = false;
+    m_arriving.reset();
+    showSnapshot(m_session ? m_session->snapshot() : nullptr);
+  }
+  endRest();
+}
+
+void LiveContext::restFor(std::chrono::milliseconds work) { m_pace.start(std::max(kFrame, m_rest * work)); }
+
+int LiveContext::setRest(int times) {
+  const int before = std::exchange(m_rest, times);
+  catchUp();
+  return before;
+}
+
+void LiveContext::whenRested(const char* name, QObject* receiver, std::function<void()> work) {
+  if (m_rest <= 1) return work();
+  m_waiting[name] = {receiver, std::move(work)};
+  if (!m_pace.isActive()) catchUp();
+}
+
+void LiveContext::endRest() {
+  if (m_waiting.empty()) return;
+  QElapsedTimer since;
+  since.start();
+  for (const auto& [name, waiting] : std::exchange(m_waiting, {}))
+    if (waiting.first) waiting.second();
+  if (!m_pace.isActive()) restFor(std::chrono::milliseconds(since.elapsed()));
 }
 
 /// The row in place of the focused one: that which replaced it, or, where an undo took this one away, the one that it

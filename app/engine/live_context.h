@@ -5,6 +5,10 @@
 #include <QElapsedTimer>
 #include <QPointer>
 #include <QTimer>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <string_view>
 
 #include "app/engine/live_session.h"
 #include "widgets/base/job_list.h"
@@ -78,8 +82,12 @@ class LiveContext : public InspectorContext {
   /// thousand times per second is drawn sixty times.
   void catchUp();
   /// Sets the pause after showing a snapshot, as a multiple of the time that views needed, if this is longer than a
-  /// frame. A pause leaves time for input and scripts. Default: 1.
-  void setRest(int times) { m_rest = times; }
+  /// frame. A pause leaves time for input and scripts. Default: 1. Returns the former one.
+  int setRest(int times);
+  int rest() const { return m_rest; }
+  /// Runs `work`, which shows what follows every command, such as the actions that are possible: at once, or, where the
+  /// rest is longer than 1, when the pause is over. Of works with one name only the last one waits.
+  void whenRested(const char* name, QObject* receiver, std::function<void()> work);
   void runCommand(const QString& id, const nlohmann::json& args = nlohmann::json::object(), QObject* receiver = nullptr,
                   Reply reply = {}) override;
   void evaluate(const QString& line, QObject* receiver, Evaluated reply) override;
@@ -102,6 +110,8 @@ class LiveContext : public InspectorContext {
   };
 
   void follow();
+  void restFor(std::chrono::milliseconds work);
+  void endRest();
   void followJobs();
   int beginJob(const std::string& verb, std::shared_ptr<EngineThread::Ticket> ticket);
   void endJob(int number, const CommandReply& command);
@@ -118,6 +128,7 @@ class LiveContext : public InspectorContext {
   QTimer m_pace;              // until the next snapshot may be shown
   QElapsedTimer m_since;      // since the last snapshot was shown
   int m_rest = 1;
+  std::map<std::string_view, std::pair<QPointer<QObject>, std::function<void()>>> m_waiting;  // for the end of a pause
   int m_run = 0;          // number of the last run's job
   bool m_paused = false;  // it ends to go on
   bool m_behind = false;

@@ -193,7 +193,8 @@ void MainWindow::connectContext() {
   connect(&m_context, &InspectorContext::focusChanged, this, [this] {
     for (const char* id : {"why", "row_rebuild"}) refreshAction(*m_commands.find(id));
   });
-  connect(&m_context.jobs(), &JobList::changed, this, &MainWindow::refreshActions);
+  connect(&m_context.jobs(), &JobList::changed, this,
+          [this] { m_context.whenRested("actions", this, [this] { refreshActions(); }); });
   connect(&m_context.jobs(), &JobList::changed, this, [this] {
     if (m_context.jobs().running().empty()) m_banner->endQuestion(kClosing);
   });

@@ -18,6 +18,12 @@ namespace kvlab {
 
 using nlohmann::json;
 
+namespace {
+
+constexpr int kScriptRest = 4;  // while a script runs: a fifth of the time is for drawing
+
+}  // namespace
+
 /// A session that a script opens belongs to the script's job.
 int MainWindow::beginOpening(const json& request, const std::weak_ptr<LiveSession>& session) {
   if (m_scriptJob) return m_scriptJob;
@@ -145,7 +151,9 @@ ScriptResult MainWindow::runJob(ScriptHost& host, const QString& name, const QSt
                                                         .brief = brief,
                                                         .place = {.view = QStringLiteral("log")},
                                                         .cancel = [&host] { host.stop(); }});
+  const int rest = m_context.setRest(std::max(kScriptRest, m_context.rest()));
   const ScriptResult result = script();
+  m_context.setRest(rest);
   m_scriptJob = 0;
   if (!result.failed) m_context.jobs().end(job, JobState::Done, brief ? QString() : tr("The script ended"));
   else if (result.error.code == "cancelled") m_context.jobs().end(job, JobState::Stopped, tr("Stopped by hand"));

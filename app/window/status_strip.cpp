@@ -66,8 +66,9 @@ StatusStrip::StatusStrip(LiveContext& context, QString backendNote, QWidget* par
     showSaid();
   });
   connect(&context.jobs(), &JobList::changed, this, &StatusStrip::forget);
-  connect(&context.jobs(), &JobList::changed, this, &StatusStrip::showFront);
-  connect(&context.jobs(), &JobList::progressed, this, &StatusStrip::showFront);
+  const auto front = [this] { m_context.whenRested("front", this, [this] { showFront(); }); };
+  connect(&context.jobs(), &JobList::changed, this, front);
+  connect(&context.jobs(), &JobList::progressed, this, front);
   refresh();
 }
 
@@ -228,7 +229,9 @@ void StatusStrip::showTip(const QString& tip) {
   showSaid();
 }
 
-void StatusStrip::showSaid() { m_said->setText(m_tip.isEmpty() ? m_last : m_tip); }
+void StatusStrip::showSaid() {
+  m_context.whenRested("said", this, [this] { m_said->setText(m_tip.isEmpty() ? m_last : m_tip); });
+}
 
 void StatusStrip::showFront() {
   const Job* front = m_context.jobs().front();

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 
-#include "core/model/model.h"
 #include "core/policy/policy.h"
 #include "core/session/settings.h"
 #include "core/session/ticks.h"

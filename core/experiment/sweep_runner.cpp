@@ -108,7 +108,7 @@ class Sweep {
     const SweepCell& cell = m_cells[static_cast<std::size_t>(index)];
     const json set = KV_TRY(setOf(m_spec.prompts[cell.prompts]));
     KV_TRY(readStoriesOf(cell.prompts, cell.seed, set));
-    return SweepCellInput{cell, m_stories.at({cell.prompts, cell.seed})->stories, idOf(cell)};
+    return SweepCellInput{cell, m_stories.at(groupOf(cell))->stories, idOf(cell)};
   }
 
  private:
@@ -208,6 +208,7 @@ class Sweep {
     m_cells = KV_TRY(sweepCells(m_spec));
     m_rows.resize(m_cells.size());
     m_lines.resize(m_cells.size());
+    m_taken.resize(m_cells.size());
     KV_TRY(checkShard(m_spec, m_options.shard));
     for (const SweepCell& cell : m_cells) m_total += isOurs(cell);
     std::map<std::string, int> idle;
@@ -238,7 +239,7 @@ class Sweep {
       const json set = KV_TRY(setOf(m_spec.prompts[i]));
       for (const std::int64_t seed : m_spec.seeds) KV_TRY(readStoriesOf(i, seed, set));
     }
-    for (SweepCell& cell : m_cells) m_stories.at({cell.prompts, cell.seed})->waiting += isOurs(cell);
+    for (SweepCell& cell : m_cells) m_stories.at(groupOf(cell))->waiting += isOurs(cell);
     return ok();
   }
 
@@ -286,7 +287,7 @@ class Sweep {
                  {"manifest", manifest},
                  {"reference", m_spec.reference},
                  {"base", m_spec.base},
-                 {"prompts", m_stories.at({cell.prompts, cell.seed})->hash},
+                 {"prompts", m_stories.at(groupOf(cell))->hash},
                  {"ask", askName(prompts.ask)},
                  {"stories", prompts.use.stories},
                  {"questions", prompts.use.questions},
@@ -381,7 +382,7 @@ class Sweep {
     m_lines[at] = std::move(line);
     m_rows[at] = std::move(row);
     ++m_done;
-    --m_stories.at({m_cells[at].prompts, m_cells[at].seed})->waiting;
+    --m_stories.at(groupOf(m_cells[at]))->waiting;
   }
 
   void work() {
@@ -409,14 +410,37 @@ class Sweep {
     }
   }
 
+  using Group = std::pair<std::size_t, std::int64_t>;  // prompt set and seed: cells that share references and reads
+  static Group groupOf(const SweepCell& cell) { return {cell.prompts, cell.seed}; }
+
+  /// The next cell of a worker: of its group, else of a group that no worker has begun, since two workers of one group
+  /// wait for the same reads. The number of cells = there is none.
+  std::size_t nextCell(std::optional<Group>& group) {
+    const std::lock_guard lock(m_mutex);
+    std::size_t next = m_cells.size();
+    for (std::size_t at = m_cells.size(); at-- > 0;) {
+      if (m_taken[at] || m_rows[at] || !isOurs(m_cells[at])) continue;
+      const auto rank = [&](std::size_t cell) {
+        const Group its = groupOf(m_cells[cell]);
+        return its == group ? 0 : m_begun.contains(its) ? 2 : 1;
+      };
+      if (next == m_cells.size() || rank(at) <= rank(next)) next = at;
+    }
+    if (next == m_cells.size()) return next;
+    m_taken[next] = true;
+    group = groupOf(m_cells[next]);
+    m_begun.insert(*group);
+    return next;
+  }
+
   void loop() {
+    std::optional<Group> group;
     while (!m_stop) {
-      const std::size_t at = m_next++;
-      if (at >= m_cells.size()) return;
-      if (m_rows[at] || !isOurs(m_cells[at])) continue;  // found in the journal; no other worker looks at this cell
+      const std::size_t at = nextCell(group);
+      if (at == m_cells.size()) return;
       const Clock::time_point start = Clock::now();
       const SweepCell& cell = m_cells[at];
-      Result<SweepRow> row = runOne(cell, m_ids[at], *m_stories.at({cell.prompts, cell.seed}));
+      Result<SweepRow> row = runOne(cell, m_ids[at], *m_stories.at(groupOf(cell)));
       if (!row) return;  // stopped
       const std::lock_guard lock(m_mutex);
       keep(at, row.take(), since(start));
@@ -437,7 +461,7 @@ class Sweep {
     Result<SweepRow> kept = sweepRow(line["row"], "the journal");  // as a resumed sweep would read it
     if (kept) kept->answers = std::move(row.answers);
     finished(at, kept ? kept.take() : std::move(row), std::move(line));
-    Stories& stories = *m_stories.at({m_cells[at].prompts, m_cells[at].seed});
+    Stories& stories = *m_stories.at(groupOf(m_cells[at]));
     if (stories.waiting == 0) stories.reference.reset(), stories.reads.reset();
     tell(&*m_rows[at]);
   }
@@ -517,7 +541,7 @@ class Sweep {
   std::vector<std::string> m_ids;
   std::unique_ptr<Session> m_host;
   std::string m_model, m_numerics, m_questions;
-  std::map<std::pair<std::size_t, std::int64_t>, std::unique_ptr<Stories>> m_stories;
+  std::map<Group, std::unique_ptr<Stories>> m_stories;
   std::unique_ptr<SweepJournal> m_journal;
 
   std::mutex m_mutex;  // for the journal and the members below, while workers run
@@ -527,7 +551,8 @@ class Sweep {
   std::int64_t m_done = 0, m_found = 0, m_failed = 0;
   std::optional<Error> m_broken;
   Clock::time_point m_start;
-  std::atomic<std::size_t> m_next{0};
+  std::vector<bool> m_taken;  // [cells] by a worker
+  std::set<Group> m_begun;
   std::atomic<bool> m_stop{false};
 };
 

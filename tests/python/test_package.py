@@ -321,6 +321,11 @@ class Sweeps(unittest.TestCase):
         with concurrent.futures.ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as engine:
             kvlab.sweep(spec, out=self.folder / "processes", engine=engine, jobs=1, shards=2)
             same("processes")
+        import submitit  # its jobs are processes of their own
+        engine = submitit.LocalExecutor(folder=self.folder / "log")
+        engine.update_parameters(timeout_min=10)
+        kvlab.sweep(spec, out=self.folder / "submitit", engine=engine, jobs=1, shards=2)
+        same("submitit")
 
     def test_names_and_mistakes(self):
         with self.assertRaisesRegex(kvlab.Error, "nothing.json"):

@@ -97,8 +97,8 @@ cat >"$work/spec.json" <<'JSON'
  "axes": [{"name": "policy", "key": "policy", "values": ["h2o", "snapkv", "streaming_llm"]},
           {"name": "budget", "budget": "ratio", "values": [0.25, 0.5]}],
  "seeds": [1, 2], "measure": ["recall", "kl", "bytes"],
- "prompts": [{"name": "short", "file": "resource:prompts/recall-256.json", "stories": 2, "questions": 2},
-             {"name": "seen", "file": "resource:prompts/recall-256.json", "ask": "inside", "stories": 2, "questions": 2}]}
+ "prompts": [{"name": "short", "file": "resource:prompts/recall-256.json", "stories": 8, "questions": 3},
+             {"name": "seen", "file": "resource:prompts/recall-256.json", "ask": "inside", "stories": 8, "questions": 3}]}
 JSON
 "$KVLAB" sweep "$work/spec.json" --out "$work/single" 2>"$work/single.log" || fail "the single run"
 "$KVLAB" sweep "$work/spec.json" --slurm --array 4 --partition test --time 10 --out "$out" --dry-run >"$work/dry.log"

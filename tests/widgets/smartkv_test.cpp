@@ -256,6 +256,25 @@ class SmartKvTest : public QObject {
     QCOMPARE(context.focus().layer, CacheLayer(2));
   }
 
+  /// Where every layer keeps all its rows there is nothing to see until their error is measured.
+  void errorsWithoutAPolicy() {
+    auto s = std::make_shared<Snapshot>(*FakeContext(fixture::withPolicies()).snapshot());
+    s->policies.reset();
+    FakeContext context{SnapshotPtr(s)};
+    SmartKvView view(context, nullptr);
+    show(view, {900, 600});
+    QVERIFY(view.dump().contains("every layer keeps all its rows"));
+    auto measured = std::make_shared<Snapshot>(*s);
+    measured->serial += 1;
+    measured->attentionErrors =
+        std::make_shared<const AttentionErrors>(at(s->info->cacheLayers.layers), std::vector<float>{0.5f, 0.25f});
+    context.push(measured);
+    QVERIFY(view.choice().matrix().isVisible());
+    const QString dump = view.dump();
+    QVERIFY2(dump.contains("1: 0.5000 0.2500\n") && dump.contains("nothing competes"), qPrintable(dump));
+    QVERIFY(view.choice().matrix().text(CacheLayer(1)).contains("no threshold is known"));
+  }
+
   void withoutGatesTheReasonIsSaid() {
     auto s = std::make_shared<Snapshot>(*FakeContext(fixture::withPolicies()).snapshot());
     PolicyAudit audit = *s->policies;

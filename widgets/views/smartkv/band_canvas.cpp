@@ -82,8 +82,10 @@ QString title(Band band) {
 std::vector<BandRows> bandRows(const Snapshot& s, const std::vector<float>* scores) {
   std::vector<BandRows> out;
   const auto length = at(s.length());
-  for (std::size_t l = 0; s.policies && l < s.layers.size() && l < s.policies->layers.size(); ++l) {
-    const LayerAudit& audit = s.policies->layers[l];
+  LayerAudit keepsAll;
+  keepsAll.policy = "full";
+  for (std::size_t l = 0; l < s.layers.size() && (!s.policies || l < s.policies->layers.size()); ++l) {
+    const LayerAudit& audit = s.policies ? s.policies->layers[l] : keepsAll;
     BandRows one;
     one.layer = CacheLayer(static_cast<std::int32_t>(l));
     one.policy = audit.policy;

@@ -36,7 +36,7 @@ struct BandRows {
   std::int32_t rows() const { return there.capacity(); }
 };
 
-/// scores: [layers][length] of the shown tick, or null.
+/// Without policies every layer keeps all its rows. scores: [layers][length] of the shown tick, or null.
 std::vector<BandRows> bandRows(const Snapshot& shown, const std::vector<float>* scores);
 
 class BandCanvas : public MatrixCanvas {

@@ -53,6 +53,9 @@ void ChoicePart::show(const std::vector<BandRows>& layers) {
   const SnapshotPtr s = m_context.snapshot();
   if (s && s->info)
     m_matrix->show(s->info->cacheLayers, s->length(), layers, m_context.focus().layer, s->attentionErrors);
+  const bool choices = s && s->policies;
+  m_why->setVisible(choices);
+  m_plot->setVisible(choices);
 }
 
 QString ChoicePart::why() const { return m_why->text(); }

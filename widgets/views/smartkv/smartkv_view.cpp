@@ -174,27 +174,28 @@ void SmartKvView::makeLifespans(QWidget* into) {
 }
 
 void SmartKvView::onSnapshot() {
-  const bool any = shown() && shown()->policies && shown()->length() > 0;
+  const bool measured = shown() && shown()->attentionErrors;  // of rows that are stored in few bits, say
+  const bool any = shown() && (shown()->policies || measured) && shown()->length() > 0;
   setEmpty(any ? QString() : tr("Sinks, budget and window of each layer, and which rows compete for a place"),
            !shown() ? noSessionHow()
-               : !shown()->policies
+               : !shown()->policies && !measured
                ? tr("Every layer keeps all its rows now. s.settings({policy: \"smartkv:ratio=0.25\"}) in "
                     "the console or “Policy” in Audit sets a policy that chooses.")
                : promptHow());
   for (QWidget* one : std::initializer_list<QWidget*>{m_before, m_after, m_measure, m_readout}) one->setVisible(any);
   if (!any) return m_state->clear();
-  m_tiles.request(Quantity::Score);
+  if (shown()->policies) m_tiles.request(Quantity::Score);
   take();
   if (!context().busy()) askLifespans();
 }
 
 void SmartKvView::take() {
-  if (isEmpty() || !shown() || !shown()->policies) return;
+  if (isEmpty() || !shown()) return;
   const auto tile = m_tiles.shown(Quantity::Score);
   const auto before = !tile && m_tiles.atNewest() && m_tiles.waiting() ? m_tiles.latest(Quantity::Score)
                                                                        : tile;  // new scores are on their way
   const std::vector<float> scores = before ? scoresFrom(*before, shown()->length()) : std::vector<float>();
-  std::vector<BandRows> layers = bandRows(*shown(), before ? &scores : nullptr);
+  std::vector<BandRows> layers = bandRows(*shown(), before && shown()->policies ? &scores : nullptr);
   m_model->show(shown(), layers);
   m_canvas->show(shown(), std::move(layers), context().scale(Quantity::Score));
   m_scale->setEnds(m_canvas->scales().first().low, m_canvas->scales().first().high);
@@ -203,6 +204,7 @@ void SmartKvView::take() {
 }
 
 QString SmartKvView::contestsSaid() const {
+  if (!shown()->policies) return tr("Every layer keeps all its rows: nothing competes");
   const PolicyAudit& audit = *shown()->policies;
   if (audit.prefilling) return tr("The prompt is still coming in: nothing competes before it ends");
   const auto all = static_cast<qint64>(m_model->lines().size());
