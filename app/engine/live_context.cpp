@@ -256,7 +256,8 @@ void LiveContext::catchUp() {
   endRest();
 }
 
-void LiveContext::restFor(std::chrono::milliseconds work) { m_pace.start(std::max(kFrame, m_rest * work)); }
+/// Painting comes later than `work`: a frame stands for it.
+void LiveContext::restFor(std::chrono::milliseconds work) { m_pace.start(m_rest * std::max(kFrame, work)); }
 
 int LiveContext::setRest(int times) {
   const int before = std::exchange(m_rest, times);

@@ -81,8 +81,8 @@ class LiveContext : public InspectorContext {
   /// Shows the newest snapshot now. Usually views follow at the frame rate of the screen, so a script that steps a
   /// thousand times per second is drawn sixty times.
   void catchUp();
-  /// Sets the pause after showing a snapshot, as a multiple of the time that views needed, if this is longer than a
-  /// frame. A pause leaves time for input and scripts. Default: 1. Returns the former one.
+  /// Sets the pause after showing a snapshot, as a multiple of the time that views needed, or of a frame, whichever is
+  /// longer. A pause leaves time for input and scripts. Default: 1. Returns the former one.
   int setRest(int times);
   int rest() const { return m_rest; }
   /// Runs `work`, which shows what follows every command, such as the actions that are possible: at once, or, where the
