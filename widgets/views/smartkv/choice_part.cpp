@@ -45,6 +45,7 @@ ChoicePart::ChoicePart(InspectorContext& context, InspectorView* view, QWidget* 
   column->addWidget(m_matrix);
   column->addWidget(m_why);
   column->addWidget(m_plot, 1);
+  column->addStretch();  // where the plot is hidden
   m_scores.threshold = m_scores.focused = NAN;
   connect(m_matrix, &KeepMatrix::chosen, this, &ChoicePart::chosen);
 }

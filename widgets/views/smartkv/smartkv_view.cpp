@@ -184,6 +184,7 @@ void SmartKvView::onSnapshot() {
                : promptHow());
   for (QWidget* one : std::initializer_list<QWidget*>{m_before, m_after, m_measure, m_readout}) one->setVisible(any);
   if (!any) return m_state->clear();
+  m_canvas->setVisible(shown()->policies != nullptr);  // without policies there are no bands
   if (shown()->policies) m_tiles.request(Quantity::Score);
   take();
   if (!context().busy()) askLifespans();
