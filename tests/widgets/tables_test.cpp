@@ -3,7 +3,10 @@
 // a million rows, and every way a map can disagree with the context.
 #include <QAbstractItemModelTester>
 #include <QClipboard>
+#include <QHeaderView>
+#include <QScrollBar>
 #include <QSignalSpy>
+#include <QStandardItemModel>
 #include <QToolButton>
 
 #include "fake_context.h"
@@ -52,6 +55,18 @@ class TablesTest : public QObject {
     for (const char* theme : {"light", "dark"}) {
       Theme::apply(*qApp, theme);
       QCOMPARE(view.findChild<QLabel*>("cardTitle")->font().weight(), QFont::DemiBold);
+    }
+  }
+  void theHeaderIsAsWideAsTheLines() {
+    QStandardItemModel model(0, 2);
+    DataTable table(nullptr, &model, "lines", "lines");
+    table.resize(300, 200);
+    table.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&table));
+    for (const int lines : {30, 3, 40}) {
+      model.setRowCount(lines);
+      QVERIFY(QTest::qWaitFor([&] { return table.verticalScrollBar()->isVisible() == (lines > 20); }));
+      QCOMPARE(table.horizontalHeader()->width(), table.viewport()->width());
     }
   }
   void narrowTablesShedColumns() {

@@ -301,6 +301,12 @@ void DataTable::fitColumns() {
   m_more->setGeometry(viewport()->width() - kMoreWidth, 0, kMoreWidth, horizontalHeader()->height());
 }
 
+/// A bar that comes or goes at once (settleBars) changes the viewport while the header is being placed.
+void DataTable::updateGeometries() {
+  QTableView::updateGeometries();
+  if (horizontalHeader()->width() != viewport()->width()) QTableView::updateGeometries();
+}
+
 void DataTable::resizeEvent(QResizeEvent* event) {
   QTableView::resizeEvent(event);
   fitColumns();

@@ -85,6 +85,7 @@ class DataTable : public QTableView {
   void hovered(const QModelIndex& index);  // invalid when the pointer leaves
 
  protected:
+  void updateGeometries() override;
   void keyPressEvent(QKeyEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
   void currentChanged(const QModelIndex& current, const QModelIndex& previous) override;

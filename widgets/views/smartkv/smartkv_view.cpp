@@ -69,6 +69,7 @@ SmartKvView::SmartKvView(InspectorContext& context, QWidget* parent)
   room->setFrameShape(QFrame::NoFrame);
   room->setFocusPolicy(Qt::NoFocus);
   room->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  settleBars(room);
   auto* rest = new QSplitter(Qt::Vertical, room);
   rest->setHandleWidth(1);
   rest->setChildrenCollapsible(false);
