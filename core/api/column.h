@@ -73,8 +73,13 @@ class Column {
   /// of a map costs such a pass.
   template <class Fill>
   static Column make(std::size_t size, Fill fill) {
+    return make(size, size / 4, fill);
+  }
+  /// The same with room for so many values more.
+  template <class Fill>
+  static Column make(std::size_t size, std::size_t spare, Fill fill) {
     Column column;
-    column.m_buffer = std::make_shared<Buffer>(std::max<std::size_t>(64, size + size / 4));
+    column.m_buffer = std::make_shared<Buffer>(std::max<std::size_t>(64, size + spare));
     fill(column.m_buffer->values.get());
     column.m_size = column.m_buffer->used = size;
     return column;

@@ -62,6 +62,11 @@ bool edited(const CheckInput& input);
 /// Groups that the layers of a map had in the state that passed; empty where everything is new to the check.
 std::vector<const LayerGroup*> passedGroups(const CheckInput& input, const SharedMap& shared);
 
+/// Number of rows with which a map begins that are known without a look at them: the map of the state that passed had
+/// no others, and the two share the memory of ledger ids, slots and phases. 0 if that state's context does not stand in
+/// front of the present one.
+std::size_t knownInFront(const CheckInput& input, const SharedMap& shared);
+
 /// Indices, ascending, of the rows in which a map has something new for a check. The others were rows of the state that
 /// passed, in the same order and in the same slots, and no commit has written them since.
 std::vector<std::size_t> freshRows(const CheckInput& input, const SharedMap& shared);

@@ -78,13 +78,17 @@ double wanted(const CheckInput& input, std::size_t i, std::size_t position) {
 }
 
 /// True if the rows of a map have the phases that their tokens have in the context.
-bool asInContext(const CacheState& state, const ResidencyView& map, std::size_t rows) {
-  const std::size_t length = std::min(state.context.size(), state.phases.size());
-  std::size_t same = 0;
-  forCommonRuns(state.context.span().first(length), map.ledger.span().first(rows),
+bool asInContext(const CheckInput& input, const SharedMap& shared) {
+  const CacheState& state = input.state;
+  const ResidencyView& map = *shared.map;
+  const std::size_t length = std::min(state.context.size(), state.phases.size()), rows = shared.rows();
+  const std::size_t known = map.otherPhases ? 0 : knownInFront(input, shared);
+  const std::size_t from = known > 0 ? input.passed->context.size() : 0;
+  std::size_t same = known;
+  forCommonRuns(state.context.span().subspan(from, length - from), map.ledger.span().subspan(known, rows - known),
                 [&](std::size_t position, std::size_t i, std::size_t count) {
-                  same +=
-                      alikeInFront(state.phases.span().subspan(position, count), map.phases.span().subspan(i, count));
+                  same += alikeInFront(state.phases.span().subspan(from + position, count),
+                                       map.phases.span().subspan(known + i, count));
                 });
   return same == rows;
 }
@@ -93,7 +97,7 @@ void checkMap(const CheckInput& input, const SharedMap& shared, Findings& findin
   const ResidencyView& map = *shared.map;
   if (map.phases.sharesWith(input.state.phases)) return;  // shares the context's column, which was checked
   const bool own = input.manifest.position == PositionMode::Cache || input.state.kind->derivesContext();
-  if (!own && findings.count() == 0 && asInContext(input.state, map, shared.rows())) return;
+  if (!own && findings.count() == 0 && asInContext(input, shared)) return;
   const Column<LedgerId>& context = input.state.context;
   double last = -std::numeric_limits<double>::infinity();
   std::size_t position = 0;

@@ -8,12 +8,17 @@
 namespace kvlab {
 namespace {
 
-/// True if one walk along the context meets every row of a map.
-bool ordered(const CacheState& state, const ResidencyView& map) {
-  const std::span<const LedgerId> rows = map.ledger.span();
+/// True if one walk along the context meets every row of a map. Known rows need none.
+bool ordered(const CheckInput& input, const SharedMap& shared) {
+  const CacheState& state = input.state;
   if (state.kind->derivesContext()) return false;  // its rows stand in an order of their own
+  std::span<const LedgerId> context = state.context.span(), rows = shared.map->ledger.span();
+  if (const std::size_t known = knownInFront(input, shared); known > 0) {
+    context = context.subspan(input.passed->context.size());
+    rows = rows.subspan(known);
+  }
   std::size_t met = 0, most = 0;
-  forCommonRuns(state.context.span(), rows, [&](std::size_t, std::size_t, std::size_t count) { met += count; });
+  forCommonRuns(context, rows, [&](std::size_t, std::size_t, std::size_t count) { met += count; });
   for (const LedgerId id : rows) most = std::max(most, at(id));
   return met == rows.size() && (met == 0 || most < state.ledger.size());
 }
@@ -24,7 +29,7 @@ void checkResidencyOrder(const CheckInput& input, Findings& findings) {
   const CacheState& state = input.state;
   std::vector<std::int32_t> positionOf;
   for (const SharedMap& shared : sharedMaps(input)) {
-    if (shared.map->ledger.sharesWith(state.context) || ordered(state, *shared.map)) continue;
+    if (shared.map->ledger.sharesWith(state.context) || ordered(input, shared)) continue;
     if (positionOf.empty()) positionOf = placesOf(state.context, state.ledger.size());
     std::int32_t last = -1;
     for (std::size_t i = 0; i < shared.map->ledger.size(); ++i) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/edit/moment_sums.h"
 
+#include "core/state/host_work.h"
 #include "kernels/backend/staging.h"
 
 namespace kvlab {
@@ -22,18 +23,17 @@ void MomentSums::add(Layer l, const float* x, std::span<const RowTarget> rows) {
   staging.bring(queries.data(), q, queries.size());
   staging.finish();
   QueryMoments& sums = m_sums[at(l)];
-  for (std::size_t row = 0; row < n; ++row) {
-    if (rows[row].position < m_from) continue;
-    ++m_counts[at(l)];
-    for (std::size_t head = 0; head < at(c.heads); ++head) {
+  const auto counted = [&](std::size_t row) { return rows[row].position >= m_from; };
+  for (std::size_t row = 0; row < n; ++row) m_counts[at(l)] += counted(row);
+  onThreads(&m_transformer.backend(), at(c.heads), [&](std::size_t head) {
+    double *mean = sums.mean.data() + head * dim, *square = sums.covariance.data() + head * dim * dim;
+    for (std::size_t row = 0; row < n; ++row) {
+      if (!counted(row)) continue;
       const float* one = queries.data() + row * width + head * dim;
-      double *mean = sums.mean.data() + head * dim, *square = sums.covariance.data() + head * dim * dim;
-      for (std::size_t i = 0; i < dim; ++i) {
-        mean[i] += one[i];
-        for (std::size_t j = 0; j < dim; ++j) square[i * dim + j] += double(one[i]) * one[j];
-      }
+      addScaled(mean, one, 1, dim);
+      for (std::size_t i = 0; i < dim; ++i) addScaled(square + i * dim + i, one + i, one[i], dim - i);
     }
-  }
+  });
 }
 
 std::vector<std::shared_ptr<const QueryMoments>> MomentSums::take() {
@@ -46,9 +46,10 @@ std::vector<std::shared_ptr<const QueryMoments>> MomentSums::take() {
     for (double& one : m.mean) one /= n;
     for (std::size_t head = 0; head < at(c.heads); ++head)
       for (std::size_t i = 0; i < dim; ++i)
-        for (std::size_t j = 0; j < dim; ++j) {
+        for (std::size_t j = i; j < dim; ++j) {
           double& one = m.covariance[(head * dim + i) * dim + j];
           one = one / n - m.mean[head * dim + i] * m.mean[head * dim + j];
+          m.covariance[(head * dim + j) * dim + i] = one;
         }
     out.push_back(std::make_shared<const QueryMoments>(std::move(m)));
   }

@@ -24,7 +24,7 @@ class MomentSums {
  private:
   Transformer& m_transformer;
   std::int32_t m_from;
-  std::vector<QueryMoments> m_sums;    // [layers]
+  std::vector<QueryMoments> m_sums;    // [layers]; of the squares the upper half
   std::vector<std::int64_t> m_counts;  // [layers]
 };
 

@@ -188,7 +188,7 @@ class MemoryReader {
       std::vector<float> values;
       const std::int64_t lists = one.perHead ? m_target.config.kvHeads / parts() : 1;
       if (Status s = m_in.take(name, Element::F32, {lists, count(ids.size())}, values); !s) return s;
-      own.*one.values = {map, std::move(values)};
+      own.*one.values = RowValues::of(map, values);
     }
     if (!m_in.has(prefixOf(layer) + "mean")) return ok();
     QueryMoments moments;

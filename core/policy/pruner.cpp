@@ -13,13 +13,14 @@
 #include "core/model/decoder/frequencies.h"
 #include "core/policy/kept_scores.h"
 #include "core/policy/selection.h"
+#include "core/state/host_work.h"
 
 namespace kvlab {
 namespace {
 
 /// to <- keep * to + the mean of perHead over the query heads of each group, times `factor`. to: [kvHeads, rows];
 /// perHead: [heads, rows + 1], or empty.
-void addGroupMeans(std::vector<float>& to, float keep, const std::vector<float>& perHead, int heads, int kvHeads,
+void addGroupMeans(std::span<float> to, float keep, const std::vector<float>& perHead, int heads, int kvHeads,
                    float factor) {
   constexpr std::size_t kLanes = 16;
   const std::size_t rows = to.size() / at(kvHeads), group = at(heads / kvHeads), width = rows + 1;
@@ -75,10 +76,9 @@ class Decision {
     Pruned out;
     if (std::ranges::any_of(m_layers.each(), [this](CacheLayer layer) { return policy(layer).added; }))
       m_decided = std::make_shared<Decisions>();
-    for (const CacheLayer layer : m_layers.each()) {
-      takeOver(layer);
-      KV_TRY(remember(layer));
-    }
+    onThreads(&m_in.store.backend(), m_next.layers.size(),  // some megabytes in each tick
+              [this](std::size_t layer) { takeOver(CacheLayer(static_cast<std::int32_t>(layer))); });
+    for (const CacheLayer layer : m_layers.each()) KV_TRY(remember(layer));
     for (const Layer layer : m_layers.ofModel()) KV_TRY(shareOut(layer));
     for (const CacheLayer layer : m_layers.each()) {
       std::vector<std::int32_t> leaving = KV_TRY(decide(layer));
@@ -198,9 +198,10 @@ class Decision {
   /// to <- keep * to + factor * the pass's group means
   void add(RowValues& to, CacheLayer layer, const std::vector<float>& perHead, float keep, float factor) const {
     const std::shared_ptr<const ResidencyView>& map = m_in.state.group(layer).map;
-    std::vector<float> values = alignedWith(*map, to, m_heads.kv, 0);
-    addGroupMeans(values, keep, perHead, m_heads.query, m_heads.kv, factor);
-    to = {map, std::move(values)};
+    to = RowValues::made(map, at(m_heads.kv) * map->size(), [&](std::span<float> values) {
+      align(values, *map, to, m_heads.kv, 0);
+      addGroupMeans(values, keep, perHead, m_heads.query, m_heads.kv, factor);
+    });
   }
 
   /// Indices of the rows that leave a layer, ascending.
@@ -288,7 +289,7 @@ class Decision {
 
   static RowValues kept(const std::shared_ptr<const ResidencyView>& map, std::vector<float> scores) {
     scores.insert(scores.begin(), at(map->first), 0.0f);
-    return {map, std::move(scores)};
+    return RowValues::of(map, scores);
   }
 
   /// Pairs each row that has just left the window with one of the rows that leave now.
@@ -406,7 +407,7 @@ class Decision {
       if (!seen || seen->mass[at(layer)].empty()) continue;
       std::vector<float> mass = seen->mass[at(layer)];
       mass.resize(seen->maps[at(layer)]->size());
-      mass = alignedWith(map, {seen->maps[at(layer)], std::move(mass)}, 1, 0);
+      mass = alignedWith(map, RowValues::of(seen->maps[at(layer)], mass), 1, 0);
       for (std::size_t row = 0; row < out.size(); ++row) out[row] += mass[row] / static_cast<float>(m_layers.perLayer);
     }
     return residents(map, std::move(out));
@@ -542,7 +543,7 @@ std::shared_ptr<const PolicyState> withObservation(const PolicyState& state, con
     const std::shared_ptr<const ResidencyView>& map = seen.attention->maps[at(layer)];
     std::vector<float> values(at(heads.kv) * map->size());
     addGroupMeans(values, 0, seen.attention->receivedPerHead[at(layer)], heads.query, heads.kv, share);
-    next->layers[at(layer)].observed = {map, std::move(values)};
+    next->layers[at(layer)].observed = RowValues::of(map, values);
   }
   return next;
 }

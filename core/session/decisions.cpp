@@ -73,7 +73,7 @@ std::optional<LayerDecision> LayerDecision::of(const CacheState* before, const C
         before->policy->layers[kvlab::at(layer)].scores.map == scores.map)
       return {};  // those of an earlier decision
     out.m_rows = residentRows(*scores.map);
-    out.m_scores = std::span(scores.values).subspan(kvlab::at(scores.map->first));
+    out.m_scores = scores.values.span().subspan(kvlab::at(scores.map->first));
     return out;
   }
   if (!now.policy->decided) return {};

@@ -141,7 +141,7 @@ void fillTile(Session& session, Quantity quantity, CacheLayer layer, std::int32_
     const std::shared_ptr<const ResidencyView>& seen = attention->maps[at(layer)];
     perIndex = newest ? attention->mass[at(layer)] : attention->received[at(layer)];
     if (!perIndex.empty()) perIndex.resize(seen->size());
-    perIndex = alignedWith(map, {seen, std::move(perIndex)}, 1, kNone);
+    perIndex = alignedWith(map, RowValues::of(seen, perIndex), 1, kNone);
   }
   if (quantity == Quantity::Score) perIndex = scoresOf(state, layer);
   if ((quantity == Quantity::DifferenceK || quantity == Quantity::DifferenceV) && measured.difference)

@@ -16,24 +16,41 @@
 
 namespace kvlab {
 
-/// Lists of one value per row of a map.
+/// Lists of one value per row of a map. States share the values that no commit has changed between them.
 struct RowValues {
   std::shared_ptr<const ResidencyView> map;
-  std::vector<float> values;  // [lists, map->size()]
+  Column<float> values;  // [lists, map->size()]
+
+  static RowValues of(std::shared_ptr<const ResidencyView> map, std::span<const float> values) {
+    return made(std::move(map), values.size(), [&](std::span<float> out) { std::ranges::copy(values, out.begin()); });
+  }
+  /// fill(std::span<float>) writes `count` values.
+  template <class Fill>
+  static RowValues made(std::shared_ptr<const ResidencyView> map, std::size_t count, Fill fill) {
+    return {std::move(map), Column<float>::make(count, 0, [&](float* out) { fill(std::span<float>(out, count)); })};
+  }
 };
 
-/// Aligns the lists with another map of the same context, [lists, map.size()]. Rows without a value get `unknown`.
-inline std::vector<float> alignedWith(const ResidencyView& map, const RowValues& from, int lists, float unknown) {
+/// Writes the lists as they are aligned with another map of the same context to out, [lists, map.size()]. Rows without
+/// a value get `unknown`.
+inline void align(std::span<float> out, const ResidencyView& map, const RowValues& from, int lists, float unknown) {
   const std::size_t rows = map.size(), count = at(lists);
-  if (from.map.get() == &map && from.values.size() == count * rows) return from.values;
-  std::vector<float> out(count * rows, unknown);
-  if (!from.map || from.values.size() != count * from.map->size()) return out;
+  const bool same = from.map.get() == &map && from.values.size() == out.size();
+  if (same) std::ranges::copy(from.values, out.begin());
+  else std::ranges::fill(out, unknown);
+  if (same || !from.map || from.values.size() != count * from.map->size()) return;
   const std::span<const LedgerId> now = map.ledger.span(), old = from.map->ledger.span();
   forCommonRuns(old.first(std::min(old.size(), from.map->size())), now.first(std::min(now.size(), rows)),
                 [&](std::size_t was, std::size_t is, std::size_t run) {
                   for (std::size_t list = 0; list < count; ++list)
                     std::copy_n(&from.values[list * from.map->size() + was], run, &out[list * rows + is]);
                 });
+}
+
+/// The lists themselves, aligned.
+inline std::vector<float> alignedWith(const ResidencyView& map, const RowValues& from, int lists, float unknown) {
+  std::vector<float> out(at(lists) * map.size());
+  align(out, map, from, lists, unknown);
   return out;
 }
 

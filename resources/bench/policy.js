@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// a tick of each eviction policy at its budget against full with as many rows; pruning at the end of the prompt; bytes (--model: with 2 048 rows, and with intervals)
+// a tick of each eviction policy at its budget against full with as many rows; pruning at the end of the prompt; bytes (--model: with 4 096 rows, and with intervals)
 const every = ["random", "sliding_window", "streaming_llm", "brightness", "h2o", "tova", "knorm", "keydiff", "snapkv", "pyramidkv",
   "adakv", "expected_attention", "smartkv"];
 const seen = ["snapkv", "expected_attention"];
 const apart = ["streaming_llm", "knorm", "h2o", "tova", "snapkv", "keydiff", "expected_attention"];
 // A decision in every tick, and in one of so many.
 const spaced = apart.concat(...[16, 64].map((interval) => apart.slice(1).map((name) => ({ name, interval }))));
-const cases = bench.model ? [[bench.model, 2048, 2304, spaced]] : bench.quick ? [["demo", 32, 64, every]]
+const cases = bench.model ? [[bench.model, 4096, 4352, spaced]] : bench.quick ? [["demo", 32, 64, every]]
   : [["demo", 256, 1024, every], ["synthetic:smollm-135m", 256, 1024, seen],
     ["synthetic:tinyllama-1.1b", 704, 1024, ["h2o", "tova", "smartkv"]]];
 

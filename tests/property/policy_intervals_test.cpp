@@ -46,7 +46,7 @@ class PolicyIntervalsTest : public QObject {
       QCOMPARE(a.map == nullptr, b.map == nullptr);
       if (!a.map) continue;
       QVERIFY(std::ranges::equal(a.map->ledger, b.map->ledger));
-      QVERIFY2(a.values == b.values, qPrintable(QString("layer %1").arg(layer.value())));
+      QVERIFY2(std::ranges::equal(a.values, b.values), qPrintable(QString("layer %1").arg(layer.value())));
     }
   }
 

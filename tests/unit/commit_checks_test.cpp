@@ -321,7 +321,9 @@ class CommitChecksTest : public QObject {
     }
     Last last(session);
     RowValues& scores = last.policy(1).scores;
-    scores.values[5] += 0.5f * (1 + std::abs(scores.values[5]));
+    std::vector<float> values(scores.values.begin(), scores.values.end());
+    values[5] += 0.5f * (1 + std::abs(values[5]));
+    scores = RowValues::of(scores.map, values);
     QVERIFY(last.found(checkPolicyScores).contains("its rule makes"));
     if (policy.startsWith("k")) {  // keys are read; rows that have left may be written over by a measurement
       const auto of = [&](int layer) { return session.verb("attentionMatrix", {{"layer", layer}, {"begin", 20}}); };

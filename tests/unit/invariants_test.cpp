@@ -11,6 +11,11 @@ using namespace kvlab;
 using Options = CacheFixture::Options;
 
 namespace {
+/// A value in the buffer that a column shares with others.
+template <class T>
+T& writable(const Column<T>& column, std::size_t i) {
+  return const_cast<T&>(column[i]);
+}
 
 /// One damage with its place, and which invariants must speak (no others).
 struct Damage {
@@ -482,6 +487,15 @@ class InvariantsTest : public QObject {
            c.writeRow(1, c.state.map(CacheLayer(1)).slotOf[last(c.state)], 3);
            LayerGroup& group = c.state.groups[static_cast<std::size_t>(c.state.groupOf[1])];
            group.writers = changed(group.writers, [](auto& v) { v.back() += 1; });
+         }},
+        // A row that was appended wrongly: the columns share the memory of those that passed, as far as these go.
+        {come > 0 ? "residency_order" : "",
+         [&](CacheFixture& c) {
+           if (come > 0) writable(c.state.map(CacheLayer(1)).ledger, last(c.state)) = LedgerId(5);
+         }},
+        {come > 0 ? "phases_increase" : "",
+         [&](CacheFixture& c) {
+           if (come > 0) writable(c.state.map(CacheLayer(1)).phases, last(c.state)) -= 1;
          }},
     };
     for (const auto& [invariant, damage] : kinds) {

@@ -78,7 +78,7 @@ class KeptScoresTest : public QObject {
     LayerGroup group;
     group.map = mapOf(rows, 0);
     group.writers = Column<std::int32_t>(std::vector<std::int32_t>{1, 7, 1});
-    const RowValues scores{group.map, {1, 2, 3}};
+    const RowValues scores = RowValues::of(group.map, std::vector<float>{1, 2, 3});
     const std::vector<std::size_t> all{0, 1, 2};
     std::vector<float> out(3);
     QCOMPARE(takeScores(scores, Column<std::int32_t>(std::vector<std::int32_t>{1, 1, 1}), group, out), all);

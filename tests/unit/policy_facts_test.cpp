@@ -335,7 +335,7 @@ class PolicyFactsTest : public QObject {
           wanted.push_back(found < old->size() ? values.values[list * old->size() + found] : -1);
         }
       QCOMPARE(alignedWith(*now, values, 2, -1), wanted);
-      QCOMPARE(alignedWith(*old, values, 2, -1), values.values);
+      QCOMPARE(alignedWith(*old, values, 2, -1), std::vector<float>(values.values.begin(), values.values.end()));
     }
   }
 

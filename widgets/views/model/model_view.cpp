@@ -12,6 +12,7 @@
 
 #include "core/api/read_json.h"
 #include "widgets/base/format.h"
+#include "widgets/base/panes.h"
 #include "widgets/base/storage_groups.h"
 #include "widgets/base/theme.h"
 #include "widgets/base/tokens.h"
@@ -176,6 +177,7 @@ void ModelView::makeFacts() {
   m_factsArea->setWidgetResizable(true);
   m_factsArea->setFocusPolicy(Qt::NoFocus);
   m_factsArea->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  settleBars(m_factsArea);
   m_factsArea->setWidget(m_facts);
   m_factsArea->setMinimumHeight(2 * Theme::kRow);
   m_split->addWidget(m_factsArea);

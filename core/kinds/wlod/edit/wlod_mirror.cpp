@@ -250,17 +250,18 @@ class Mirror {
     const std::size_t lists = values.values.size() / values.map->size();
     const ResidencyView& before = m_before.map(layer);
     const std::vector<float> was = alignedWith(before, values, static_cast<int>(lists), 0);
-    RowValues out{m_out.group(layer).map, {}};
+    const std::shared_ptr<const ResidencyView>& map = m_out.group(layer).map;
+    std::vector<float> out;
     for (std::size_t list = 0; list < lists; ++list) {
       std::vector<double> entries(m_before.context.size());
       for (std::size_t i = 0, entry = 0; i < before.size(); ++i) {
         while (m_before.context[entry] != before.ledger[i]) ++entry;
         entries[entry] = was[list * before.size() + i];
       }
-      addHeld(m_out, *out.map, follow(entries, 0, true), out.values);
-      out.values.pop_back();
+      addHeld(m_out, *map, follow(entries, 0, true), out);
+      out.pop_back();
     }
-    return out;
+    return RowValues::of(map, out);
   }
 
   /// Sums attention by entry: per layer for readers, over all layers for the lens.
