@@ -63,20 +63,10 @@ RowList rowList(const SharedMap& shared, std::int32_t poolSlots, std::int64_t pa
   list.indices.reserve(expected);
   const auto every = static_cast<std::int32_t>(parts);  // a division of 64 bits takes longer than the rest
   const bool mask = std::has_single_bit(static_cast<std::uint32_t>(every));
-  const auto inSlice = [&](std::size_t i) {
-    return (mask ? ledger[i].value() & (every - 1) : ledger[i].value() % every) == part;
-  };
   const auto slice = [&](std::size_t from, std::size_t end) {
     if (part < 0) return;
-    constexpr std::size_t kBlock = 32;  // most blocks have no row of the slice, which is seen without branches
-    for (; mask && parts > 1 && from + kBlock <= end; from += kBlock) {
-      int any = 0;
-      for (std::size_t i = from; i < from + kBlock; ++i) any |= (ledger[i].value() & (every - 1)) == part;
-      for (std::size_t i = from; any && i < from + kBlock; ++i)
-        if (inSlice(i)) add(i);
-    }
     for (std::size_t i = from; i < end; ++i)
-      if (inSlice(i)) add(i);
+      if ((mask ? ledger[i].value() & (every - 1) : ledger[i].value() % every) == part) add(i);
   };
   std::size_t next = first;
   for (const std::size_t i : fresh) {
@@ -130,7 +120,8 @@ bool beginAlike(const Column<T>& a, const Column<T>& b, std::size_t rows) {
   return a.prefix(rows).sharesWith(b.prefix(rows));
 }
 
-std::size_t knownIn(const ResidencyView& was, const ResidencyView& is) {
+/// Rows with which both maps begin, in memory that they share; 0 if they share less than all of the shorter one.
+std::size_t sharedInFront(const ResidencyView& was, const ResidencyView& is) {
   const std::size_t rows = std::min(
       {was.ledger.size(), was.slotOf.size(), was.phases.size(), is.ledger.size(), is.slotOf.size(), is.phases.size()});
   return was.first <= is.first && was.otherPhases == is.otherPhases && beginAlike(was.ledger, is.ledger, rows) &&
@@ -146,7 +137,7 @@ std::size_t knownInFront(const CheckInput& input, const SharedMap& shared) {
   if (groups.size() != 1 || !groups.front()->map) return 0;
   const bool stored = shared.map == &shared.group->stored();
   const ResidencyView& was = stored ? groups.front()->stored() : *groups.front()->map;
-  const std::size_t rows = knownIn(was, *shared.map);
+  const std::size_t rows = sharedInFront(was, *shared.map);
   const CacheState &passed = *input.passed, &is = input.state;
   const bool appended = rows == was.size() && continues(is.context, passed.context) &&
       continues(is.phases, passed.phases) && passed.context.size() == passed.phases.size() &&
@@ -170,7 +161,7 @@ std::vector<std::size_t> freshRows(const CheckInput& input, const SharedMap& sha
     const std::size_t wasRows = std::min(was.ledger.size(), was.slotOf.size());
     const std::size_t written = groups.front()->writers.alike(shared.group->writers);
     const bool all = written == groups.front()->writers.size();  // that were there before have their writers still
-    const std::size_t front = next = all ? knownIn(was, *shared.map) : 0;
+    const std::size_t front = next = all ? sharedInFront(was, *shared.map) : 0;
     const std::span<const LedgerId> rest = was.ledger.span().subspan(front, wasRows - front);
     forCommonRuns(rest, ledger.subspan(front), [&](std::size_t old, std::size_t now, std::size_t count) {
       old += front, now += front;

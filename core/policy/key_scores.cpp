@@ -74,7 +74,7 @@ std::vector<double> sumOfDirections(const HeadKeys& keys, const std::vector<doub
   const std::size_t dim = keys.dim();
   std::vector<double> sums((keys.size() + kPart - 1) / kPart * dim), out(dim);
   forParts(keys, [&](std::size_t part, std::size_t row, std::size_t end) {
-    double* to = &sums[part * dim];
+    double* to = sums.data() + part * dim;
     for (; row < end; ++row)
       if (norms[row] > 0) addScaled(to, keys[row], 1 / norms[row], dim);
   });
@@ -88,7 +88,7 @@ std::vector<float> unlikeTheMean(const PolicySpec&, const LayerRows& rows) {
     const HeadKeys keys{rows, head};
     const std::vector<double> norms = normsOf(keys), mean = sumOfDirections(keys, norms);
     const double size = std::sqrt(std::inner_product(mean.begin(), mean.end(), mean.begin(), 0.0));
-    float* list = &out[head * keys.size()];
+    float* list = out.data() + head * keys.size();
     forProducts(
         keys, [&](const float*, std::size_t i) { return mean[i]; },
         [&](std::size_t row, double product) {
