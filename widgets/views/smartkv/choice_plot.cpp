@@ -72,9 +72,6 @@ ChoicePlot::ChoicePlot(QWidget* parent) : QWidget(parent) {
   m_threshold = new QCPItemStraightLine(m_plot);
   m_focused = new QCPItemStraightLine(m_plot);
   m_plot->yAxis->setScaleType(QCPAxis::stLogarithmic);
-  m_plot->yAxis->setTicker(QSharedPointer<QCPAxisTickerLog>::create());
-  m_plot->yAxis->setNumberFormat("gb");
-  m_plot->yAxis->setNumberPrecision(0);
   m_plot->yAxis->setLabel(tr("rows"));
   m_plot->xAxis->setLabel(tr("score"));
   m_plot->legend->setVisible(true);
@@ -109,6 +106,14 @@ void ChoicePlot::show(const ChoiceScores& scores) {
   m_plot->xAxis->setNumberFormat(axis.logs ? "gb" : "g");
   m_plot->xAxis->setNumberPrecision(axis.logs ? 0 : 4);
   m_plot->xAxis->setRange(axis.at(-1.0 / kBars), axis.at(1 + 1.0 / kBars));
+  // Labels at powers of 10, or of 4 where there are too few rows for two of those.
+  const bool few = most < 10;
+  const auto ticker = QSharedPointer<QCPAxisTickerLog>::create();
+  ticker->setLogBase(few ? 4 : 10);
+  ticker->setTickCount(2);
+  m_plot->yAxis->setTicker(ticker);
+  m_plot->yAxis->setNumberFormat(few ? "g" : "gb");
+  m_plot->yAxis->setNumberPrecision(few ? 2 : 0);
   m_plot->yAxis->setRange(0.5, most * 2.0);
   place(*m_threshold, scores.threshold, axis);
   place(*m_focused, scores.focused, axis);
