@@ -74,12 +74,12 @@ class CommandHost : public WindowPort {
   virtual void chatMode(std::optional<bool> on) = 0;
   virtual void quit() = 0;
 
-  SessionPtr session() const override { return context().session(); }
+  SessionPtr session() const override { return context().coming(); }
   void showSession(const SessionPtr& session) override {
-    context().show(std::dynamic_pointer_cast<LiveSession>(session));
+    context().showSoon(std::dynamic_pointer_cast<LiveSession>(session));
   }
   void closeSession(const SessionPtr& session) override {
-    if (context().session() == std::dynamic_pointer_cast<LiveSession>(session)) context().show(nullptr);
+    context().close(std::dynamic_pointer_cast<LiveSession>(session));
   }
   void freezeClock() override { context().freezeClock(); }
   bool clockFrozen() const override { return context().clockFrozen(); }

@@ -234,6 +234,7 @@ Result<Json> NotesExport::run() {
   if (!out)
     for (const QString& file : m_added) QFile::remove(file);
   if (m_fork) m_host.showSession(m_session);
+  context().catchUp();
   context().showTick(shown);
   context().setFocus(focus);
   context().select(selection);

@@ -27,7 +27,18 @@ LiveContext::LiveContext(QObject* parent) : InspectorContext(parent), m_jobs(Job
   connect(&m_pace, &QTimer::timeout, this, &LiveContext::catchUp);
 }
 
+void LiveContext::showSoon(LiveSessionPtr session) {
+  m_coming = std::move(session);
+  if (!m_pace.isActive()) catchUp();
+}
+
+void LiveContext::close(const LiveSessionPtr& session) {
+  if (coming() == session) m_coming = nullptr;
+  if (m_session == session) catchUp();
+}
+
 void LiveContext::show(LiveSessionPtr session) {
+  m_coming.reset();
   if (session == m_session) return;
   m_pace.stop();
   if (m_session) disconnect(m_session.get(), nullptr, this, nullptr);
@@ -245,6 +256,7 @@ void LiveContext::follow() {
 }
 
 void LiveContext::catchUp() {
+  if (m_coming) show(*std::exchange(m_coming, std::nullopt));
   if (std::exchange(m_behind, false)) {
     m_pace.start(kFrame);
     m_since.start();

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string_view>
 
 #include "app/engine/live_session.h"
@@ -26,7 +27,14 @@ class LiveContext : public InspectorContext {
   explicit LiveContext(QObject* parent = nullptr);
 
   void show(LiveSessionPtr session);
+  /// The same for scripts, at the pace of snapshots: of sessions that come faster than views can show them only the
+  /// last one is shown.
+  void showSoon(LiveSessionPtr session);
   const LiveSessionPtr& session() const { return m_session; }
+  /// Shows no session instead of this one: at once where views show it, because they keep its memory.
+  void close(const LiveSessionPtr& session);
+  /// The session that showSoon() is about to show, or else the shown one.
+  const LiveSessionPtr& coming() const { return m_coming ? *m_coming : m_session; }
   void setCommandRunner(CommandRunner runner) { m_runner = std::move(runner); }
   using Obstacles = std::function<QString(const QString& id)>;
   void setObstacles(Obstacles obstacles) { m_obstacles = std::move(obstacles); }
@@ -123,6 +131,7 @@ class LiveContext : public InspectorContext {
 
   JobList& m_jobs;
   LiveSessionPtr m_session;
+  std::optional<LiveSessionPtr> m_coming;  // for the next frame
   SnapshotPtr m_shown;
   qint64 m_programBytes = 0;  // when it was shown
   QTimer m_pace;              // until the next snapshot may be shown

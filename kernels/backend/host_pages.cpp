@@ -2,11 +2,14 @@
 #include "kernels/backend/host_pages.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <span>
 
 namespace kvlab::kernels {
 namespace {
@@ -31,6 +34,55 @@ bool writeAll(int file, const std::byte* from, size_t bytes, int64_t to) {
     to += done;
     bytes -= static_cast<size_t>(done);
   }
+  return true;
+}
+
+/// The question of PAGEMAP_SCAN as Linux 6.7 and later take it (Documentation/admin-guide/mm/pagemap.rst): headers of
+/// the system may be older.
+struct PageRegion {
+  uint64_t start, end, categories;
+};
+struct PageQuestion {
+  uint64_t size, flags, start, end, walkEnd, regions, regionCount, mostPages, inverted, all, any, wanted;
+};
+constexpr unsigned long kPageScan = _IOWR('f', 16, PageQuestion);
+constexpr uint64_t kFilePage = 4, kPresentPage = 8, kSwappedPage = 16;
+
+/// written[i] = 1 for each page that is there and private. False where the system has no such question.
+bool scanTable(int table, const std::byte* data, std::vector<std::uint8_t>& written) {
+  const auto first = reinterpret_cast<uintptr_t>(data);
+  std::array<PageRegion, 64> found;
+  PageQuestion ask = {.size = sizeof ask,
+                      .flags = 0,
+                      .start = first,
+                      .end = first + written.size() * pageSize(),
+                      .walkEnd = 0,
+                      .regions = reinterpret_cast<uintptr_t>(found.data()),
+                      .regionCount = found.size(),
+                      .mostPages = 0,
+                      .inverted = kFilePage,
+                      .all = kFilePage,
+                      .any = kPresentPage | kSwappedPage,
+                      .wanted = kPresentPage};
+  while (ask.start < ask.end) {
+    const int count = ioctl(table, kPageScan, &ask);
+    if (count < 0 || ask.walkEnd <= ask.start) return false;
+    for (const PageRegion& one : std::span(found).first(static_cast<size_t>(count)))
+      for (uintptr_t page = one.start; page < one.end; page += pageSize()) written[(page - first) / pageSize()] = 1;
+    ask.start = ask.walkEnd;
+  }
+  return true;
+}
+
+/// The same from the entries of all pages.
+bool readTable(int table, const std::byte* data, std::vector<std::uint8_t>& written) {
+  constexpr uint64_t kThere = uint64_t{3} << 62, kOfFile = uint64_t{1} << 61;  // present or swapped out; not private
+  std::vector<uint64_t> entries(written.size());
+  const size_t bytes = entries.size() * sizeof(uint64_t);
+  const auto first = static_cast<off_t>(reinterpret_cast<uintptr_t>(data) / pageSize() * sizeof(uint64_t));
+  if (pread(table, entries.data(), bytes, first) != static_cast<ssize_t>(bytes)) return false;
+  std::ranges::transform(entries, written.begin(),
+                         [](uint64_t entry) { return (entry & kThere) && !(entry & kOfFile); });
   return true;
 }
 
@@ -174,18 +226,12 @@ bool HostPages::map(std::shared_ptr<Group> group, size_t bytes) {
 
 /// For each page, whether only this memory has it. None where the system does not tell.
 std::optional<std::vector<std::uint8_t>> HostPages::written() const {
-  constexpr uint64_t kThere = uint64_t{3} << 62, kOfFile = uint64_t{1} << 61;  // present or swapped out; not private
-  std::vector<uint64_t> entries(m_bytes / pageSize());
   const int table = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
   if (table < 0) return std::nullopt;
-  const size_t bytes = entries.size() * sizeof(uint64_t);
-  const auto first = static_cast<off_t>(reinterpret_cast<uintptr_t>(m_data) / pageSize() * sizeof(uint64_t));
-  const bool read = pread(table, entries.data(), bytes, first) == static_cast<ssize_t>(bytes);
+  std::vector<std::uint8_t> out(m_bytes / pageSize());
+  const bool told = scanTable(table, m_data, out) || readTable(table, m_data, out);
   close(table);
-  if (!read) return std::nullopt;
-  std::vector<std::uint8_t> out(entries.size());
-  std::ranges::transform(entries, out.begin(), [](uint64_t entry) { return (entry & kThere) && !(entry & kOfFile); });
-  return out;
+  return told ? std::optional(std::move(out)) : std::nullopt;
 }
 
 /// For each page, whether the group holds it.

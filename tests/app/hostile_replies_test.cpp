@@ -117,8 +117,15 @@ class HostileRepliesTest : public QObject {
     rest();
   }
 
+  /// Reads or changes the tape: engine threads of sessions that are not shown any more may still ask for replies.
+  template <class Work>
+  auto onTape(const Work& work) {
+    const std::lock_guard lock(m_tape->mutex);
+    return work(*m_tape);
+  }
+
   void open(const json& manifest, const Steps& steps) {
-    m_tape->playing = false;
+    onTape([](test::Tape& tape) { tape.playing = false; });
     QVERIFY(test::openIn(*m_window, manifest, "a b c d e f g h i j k l"));
     for (const auto& [id, args] : steps) {
       const Status done = m_window->runCommand(id, args);
@@ -139,26 +146,24 @@ class HostileRepliesTest : public QObject {
 
   /// The verbs that `act` asks the engine for.
   std::set<std::string> askedBy(const std::function<void()>& act) {
-    m_tape->asked.clear();
+    onTape([](test::Tape& tape) { tape.asked.clear(); });
     act();
     rest();
-    const std::lock_guard lock(m_tape->mutex);
-    return m_tape->asked;
+    return onTape([](const test::Tape& tape) { return tape.asked; });
   }
 
   /// Does it with each reply that it asks for in each hostile version.
   void act(const QString& what, const std::function<void()>& act) {
     for (const std::string& verb : askedBy(act)) {
-      const auto taped = m_tape->replies.find(verb);
-      const json reply = taped == m_tape->replies.end() ? json::object() : taped->second;
+      const json reply = onTape([&](const test::Tape& tape) {
+        const auto taped = tape.replies.find(verb);
+        return taped == tape.replies.end() ? json::object() : taped->second;
+      });
       const std::vector<json> versions = test::hostileVersions(reply);
       const std::size_t step = everyVersion() ? 1 : std::max<std::size_t>(1, versions.size() / kMost);
       for (std::size_t v = m_turn++ % step; v < versions.size(); v += step) {
         const json& version = versions[v];
-        {
-          const std::lock_guard lock(m_tape->mutex);
-          m_tape->changed = {{verb, version}};
-        }
+        onTape([&](test::Tape& tape) { tape.changed = {{verb, version}}; });
         const qsizetype before = m_faults.size();
         act();
         rest();
@@ -167,7 +172,7 @@ class HostileRepliesTest : public QObject {
               QString(" [%1, %2 said %3]").arg(what, verb.c_str(), version.dump().substr(0, 300).c_str());
         if (QTest::currentTestFailed()) return;
       }
-      m_tape->changed.clear();
+      onTape([](test::Tape& tape) { tape.changed.clear(); });
     }
   }
 
@@ -226,7 +231,7 @@ class HostileRepliesTest : public QObject {
     }
     for (const QString& id : commandsNow()) run(id);
     open(given, steps);
-    m_tape->playing = true;
+    onTape([](test::Tape& tape) { tape.playing = true; });
     for (const QString& id : commandsNow()) act(id, [&] { run(id); });
     for (const QString& id : m_window->docks().ids())
       act("view " + id, [&] {

@@ -36,6 +36,32 @@ class LiveContextTest : public QObject {
     QVERIFY(m_context.history().empty());
   }
 
+  /// A script that forks and closes a thousand sessions does not wait until each was drawn.
+  void sessionsOfAScriptComeAtThePaceOfViews() {
+    open();
+    const quint64 before = m_context.sessionNumber();
+    const auto made = [this] {
+      return std::make_shared<LiveSession>(test::fakeOpener(m_state), [](const Result<json>&) {});
+    };
+    m_context.setRest(100);
+    LiveContext::LiveSessionPtr last;
+    for (int i = 0; i < 50; ++i) {
+      m_context.showSoon(last = made());
+      QCOMPARE(m_context.coming(), last);
+      if (i < 49) m_context.close(last);
+    }
+    QVERIFY(m_context.sessionNumber() <= before + 2);
+    m_context.catchUp();
+    QCOMPARE(m_context.session(), last);
+    m_context.showSoon(nullptr);
+    m_context.show(last);
+    m_context.catchUp();
+    QCOMPARE(m_context.session(), last);  // the later word counts
+    m_context.close(last);
+    QVERIFY(!m_context.session());
+    m_context.setRest(1);
+  }
+
   void repliesFindTheirState() {
     open();
     std::int64_t seen = -1;
