@@ -21,6 +21,8 @@ program ninja <<'F'
 F
 program python3 <<'F'
 echo "$*" >>"$WORK/pip"
+[[ -z ${REFUSED:-} ]] ||
+  printf "WARNING: Retrying (Retry(total=4)) after connection broken by 'SSLError(certificate verify failed)': /simple\n" >&2
 [[ -z ${OFFLINE:-} ]] || { echo "ERROR: no network here" >&2; exit 1; }
 while [[ $1 != --target ]]; do shift; done
 mkdir -p "$2/nvidia/cu13/bin" "$2/nvidia/cu13/lib"
@@ -111,6 +113,9 @@ note "its build failed: rows.cu(7): error: no such thing"
 
 start offline OFFLINE=1 -- --cuda
 last "kvlab: no CUDA module, its build failed: ERROR: no network here"
+
+start refused REFUSED=1 OFFLINE=1 -- --cuda
+last "kvlab: no CUDA module, its build failed: connection broken by 'SSLError(certificate verify failed)"
 
 # With a window the line comes while the window is open.
 start window NVCC=1 BROKEN=1 DISPLAY=:0 -- --model y
