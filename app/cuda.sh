@@ -44,7 +44,10 @@ kvlab_cuda_plan() {
 # The first error in the messages of a build, else the last of them. Where pip could not connect, why: it goes on to
 # say that there is no such package.
 kvlab_first_error() {
-  { grep -m1 -o 'connection broken by.*' "$1" || grep -m1 -iE '\berror *:|^CMake Error' "$1" || grep -v '^ *$' "$1" | tail -1; } | sed 's/^ *//' | cut -c1-300
+  {
+    grep -m1 -o 'connection broken by.*' "$1" || grep -m1 -iE '\berror *:|^CMake Error' "$1" ||
+      grep -v '^ *$' "$1" | tail -1
+  } | sed 's/^ *//' | cut -c1-300
 }
 
 # 104 MB, 271 MB on the disk; whole, or not there.

@@ -30,9 +30,9 @@ class LiveContext : public InspectorContext {
   /// The same for scripts, at the pace of snapshots: of sessions that come faster than views can show them only the
   /// last one is shown.
   void showSoon(LiveSessionPtr session);
-  const LiveSessionPtr& session() const { return m_session; }
   /// Shows no session instead of this one: at once where views show it, because they keep its memory.
   void close(const LiveSessionPtr& session);
+  const LiveSessionPtr& session() const { return m_session; }
   /// The session that showSoon() is about to show, or else the shown one.
   const LiveSessionPtr& coming() const { return m_coming ? *m_coming : m_session; }
   void setCommandRunner(CommandRunner runner) { m_runner = std::move(runner); }

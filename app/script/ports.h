@@ -103,8 +103,9 @@ class WindowPort {
   /// Opens {"manifest":{..}}, {"capture":"path"} or {"sweep":"folder", "cell":index, "question":n} and shows the
   /// session.
   virtual void openSession(const nlohmann::json& request, Opened opened) = 0;
-  /// The shown session; null before the first one.
+  /// The session that is shown, or is about to be; null before the first one.
   virtual SessionPtr session() const = 0;
+  /// Shows a session when the window next draws; what asks for a view waits for that.
   virtual void showSession(const SessionPtr& session) = 0;
   /// Drops a session; if it was the shown one, the views show none.
   virtual void closeSession(const SessionPtr& session) = 0;

@@ -26,7 +26,10 @@ class LiveContextTest : public QObject {
   std::int64_t tick() { return m_context.snapshot()->tick.value(); }
 
  private Q_SLOTS:
-  void cleanup() { m_context.show(nullptr); }
+  void cleanup() {
+    m_context.show(nullptr);
+    m_context.setRest(1);
+  }
 
   void nothingIsOpen() {
     std::string code;
@@ -59,7 +62,6 @@ class LiveContextTest : public QObject {
     QCOMPARE(m_context.session(), last);  // the later word counts
     m_context.close(last);
     QVERIFY(!m_context.session());
-    m_context.setRest(1);
   }
 
   void repliesFindTheirState() {
