@@ -151,7 +151,7 @@ void addSweep(CLI::App& sweep, CommandLine& line) {
   addOption(sweep, "--out", "DIR", line.out, "folder of the results");
   CLI::Option* resume = sweep.add_flag("--resume", line.resume, "go on where a sweep, or its shards, ended");
   CLI::Option* jobs =
-      addOption(sweep, "--jobs", "N", line.jobs, "cells at a time (all cores unless given; one with --slurm)")
+      addOption(sweep, "--jobs", "N", line.jobs, "threads that run cells (all cores unless given; one with --slurm)")
           ->check(CLI::Range(1, 1024));
   CLI::Option* dry = sweep.add_flag("--dry-run", words.dryRun,
                                     "measure shortly and say how long it takes; with --slurm: write the files alone");

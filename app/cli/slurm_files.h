@@ -17,7 +17,7 @@ struct SlurmJob {
   std::string partition, time;     // empty = the cluster's default
   std::string policyModule;        // absolute path; empty = none
   int shards = 1;
-  int jobs = 1;           // cells at a time in a task, and its CPUs
+  int jobs = 1;           // threads that run cells in a task, and its CPUs
   std::vector<int> open;  // shards to run
 };
 

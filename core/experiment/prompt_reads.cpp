@@ -2,8 +2,8 @@
 #include "core/experiment/prompt_reads.h"
 
 #include <atomic>
-#include <chrono>
 
+#include "core/api/stopwatch.h"
 #include "core/policy/policy.h"
 #include "core/session/settings.h"
 #include "core/session/ticks.h"
@@ -14,16 +14,34 @@ namespace {
 
 using nlohmann::json;
 
-/// Bytes of rows that are kept for other cells. Beyond them, cells read their prompts alone.
-constexpr std::int64_t kMostHeld = std::int64_t{2} << 30;
-
 Status done(const TickReport& report) { return report.ok ? ok() : Status(*report.error); }
+
+constexpr const char* kReceivedOnly = "received";
 
 /// What a policy gathers while the tokens of a prompt come.
 std::string gathered(const PolicySpec& spec) {
   const unsigned needs = needsOf(spec);
   if ((needs & kGates) || policyOf(spec.name).observes) return spec.toJson().dump();
-  return needs & kReceived ? "received" : "";
+  return needs & kReceived ? kReceivedOnly : "";
+}
+
+/// What all policies of a manifest gather.
+json gatheredBy(const Manifest& manifest) {
+  json out = json::array({gathered(manifest.policy)});
+  for (const LayerOverride& one : manifest.layers)
+    if (one.policy) out.push_back(json::array({one.from.value(), one.to.value(), gathered(*one.policy)}));
+  return out;
+}
+
+bool gathersNothing(const json& gathered) { return gathered == json::array({""}); }
+
+/// Equal for manifests that differ in their policies alone.
+std::string withoutPolicies(const Manifest& manifest) {
+  json out = manifest.toJson();
+  out.erase("policy");
+  for (json& layer : out["layers"]) layer.erase("policy");
+  out["by_head"] = manifest.residentByHead();
+  return out.dump();
 }
 
 Status takePolicies(Session& session, const Manifest& manifest) {
@@ -43,14 +61,6 @@ std::string looksAt(const PolicyState& policies) {
   return any ? out.dump() : "";
 }
 
-class Stopwatch {
- public:
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - m_begin).count(); }
-
- private:
-  std::chrono::steady_clock::time_point m_begin = std::chrono::steady_clock::now();
-};
-
 }  // namespace
 
 struct PromptReads::Read {
@@ -61,19 +71,20 @@ struct PromptReads::Read {
   std::map<std::string, Looks> looks;
 };
 
-PromptReads::PromptReads() = default;
+PromptReads::PromptReads(std::int64_t most) : m_most(most) {}
 PromptReads::~PromptReads() = default;
 
-std::string PromptReads::keyOf(const Manifest& manifest) {
-  json out = manifest.toJson();
-  out.erase("policy");
-  for (json& layer : out["layers"]) layer.erase("policy");
-  json gathers = json::array({gathered(manifest.policy)});
-  for (const LayerOverride& one : manifest.layers)
-    if (one.policy) gathers.push_back(json::array({one.from.value(), one.to.value(), gathered(*one.policy)}));
-  out["gathers"] = std::move(gathers);
-  out["by_head"] = manifest.residentByHead();
-  return out.dump();
+void PromptReads::expect(const Session& host, const Manifest& manifest) {
+  if (gatheredBy(manifest) != json::array({kReceivedOnly})) return;
+  const std::string shared = withoutPolicies(manifest);
+  if (!m_gatherers.contains(shared) && host.beside(manifest)) m_gatherers.emplace(shared, manifest);
+}
+
+std::string PromptReads::keyOf(const Manifest& manifest) const {
+  const std::string shared = withoutPolicies(manifest);
+  json gathers = gatheredBy(manifest);
+  if (gathersNothing(gathers) && m_gatherers.contains(shared)) gathers = json::array({kReceivedOnly});
+  return shared + gathers.dump();
 }
 
 PromptReads::Work PromptReads::work() const {
@@ -90,7 +101,7 @@ PromptReads::Read& PromptReads::readOf(const std::string& key, const std::vector
 
 bool PromptReads::hasRoom(std::int64_t bytes) {
   const std::lock_guard lock(m_mutex);
-  if (m_held + bytes > kMostHeld) return false;
+  if (m_held + bytes > m_most) return false;
   m_held += bytes;
   return true;
 }
@@ -135,10 +146,14 @@ Result<PromptReads::Looks> PromptReads::looked(Read& read, Session& session) {
   return looks;
 }
 
-Result<std::pair<std::unique_ptr<Session>, PromptReads::Looks>> PromptReads::open(std::unique_ptr<Session> fresh,
+Result<std::pair<std::unique_ptr<Session>, PromptReads::Looks>> PromptReads::open(const Session& host,
+                                                                                  std::unique_ptr<Session> fresh,
                                                                                   const Manifest& manifest,
                                                                                   const std::vector<TokenId>& prompt) {
   Read& read = readOf(keyOf(manifest), prompt);
+  if (const auto gatherer = m_gatherers.find(withoutPolicies(manifest));
+      gatherer != m_gatherers.end() && gathersNothing(gatheredBy(manifest)))
+    fresh = KV_TRY(host.beside(gatherer->second));
   std::unique_ptr<Session> session = KV_TRY(forked(read, std::move(fresh), prompt));
   KV_TRY(takePolicies(*session, manifest));
   Looks looks = KV_TRY(looked(read, *session));
@@ -147,7 +162,7 @@ Result<std::pair<std::unique_ptr<Session>, PromptReads::Looks>> PromptReads::ope
 
 Status PromptReads::ahead(const Session& host, const Manifest& manifest, const std::vector<TokenId>& prompt) {
   std::unique_ptr<Session> fresh = KV_TRY(host.beside(manifest));
-  if (!fresh->state().kind->derivesContext()) KV_TRY(open(std::move(fresh), manifest, prompt));
+  if (!fresh->state().kind->derivesContext()) KV_TRY(open(host, std::move(fresh), manifest, prompt));
   return ok();
 }
 
@@ -160,7 +175,7 @@ Result<std::unique_ptr<Session>> PromptReads::ended(const Session& host, const M
     KV_TRY(append(*fresh, prompt, true));
     return fresh;
   }
-  auto [session, looks] = KV_TRY(open(std::move(fresh), manifest, prompt));
+  auto [session, looks] = KV_TRY(open(host, std::move(fresh), manifest, prompt));
   if (!session->state().policy) return std::move(session);
   if (future) setFuture(*session, std::move(future));
   KV_TRY(done(session->tick({.adds = Source::Prompt, .pass = PassKind::PromptEnd, .looks = std::move(looks)})));

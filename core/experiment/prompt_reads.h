@@ -27,8 +27,13 @@ class PromptReads {
     std::int64_t tokens = 0;
   };
 
-  PromptReads();
+  /// most: bytes of rows that are kept for other cells. Beyond them, cells read their prompts alone.
+  explicit PromptReads(std::int64_t most = std::int64_t{2} << 30);
   ~PromptReads();
+
+  /// A cell with this manifest will come. Cells whose policies gather nothing then go on from a session that gathers
+  /// for others. Before the first call of the functions below.
+  void expect(const Session& host, const Manifest& manifest);
 
   /// A session under the manifest, behind the end of the prompt. `host` lends model and weights. shares = false: it
   /// reads alone, and its ticks are those of a session that was given the prompt. future: attention that an oracle
@@ -40,15 +45,15 @@ class PromptReads {
   Status ahead(const Session& host, const Manifest& manifest, const std::vector<TokenId>& prompt);
   Work work() const;
 
-  /// Equal for manifests that can share a read.
-  static std::string keyOf(const Manifest& manifest);
+  /// Equal for manifests that share a read.
+  std::string keyOf(const Manifest& manifest) const;
 
  private:
   struct Read;
   using Looks = std::shared_ptr<const PromptLooks>;
   /// A session with the manifest's policies whose prompt has not ended, and what they look at when it does.
-  Result<std::pair<std::unique_ptr<Session>, Looks>> open(std::unique_ptr<Session> fresh, const Manifest& manifest,
-                                                          const std::vector<TokenId>& prompt);
+  Result<std::pair<std::unique_ptr<Session>, Looks>> open(const Session& host, std::unique_ptr<Session> fresh,
+                                                          const Manifest& manifest, const std::vector<TokenId>& prompt);
   Result<std::unique_ptr<Session>> forked(Read& read, std::unique_ptr<Session> fresh,
                                           const std::vector<TokenId>& prompt);
   Result<Looks> looked(Read& read, Session& session);
@@ -58,8 +63,10 @@ class PromptReads {
   bool hasRoom(std::int64_t bytes);
   void count(double seconds, std::int64_t tokens);
 
-  mutable std::mutex m_mutex;  // for all members
+  std::map<std::string, Manifest> m_gatherers;  // of received attention, by what other manifests share with them
+  mutable std::mutex m_mutex;                   // for the members below
   std::map<std::pair<std::string, std::vector<TokenId>>, std::unique_ptr<Read>> m_reads;
+  const std::int64_t m_most;
   std::int64_t m_held = 0;  // bytes of rows that m_reads keep
   Work m_work;
 };

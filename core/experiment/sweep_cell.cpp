@@ -8,6 +8,8 @@
 
 #include "core/analysis/metrics.h"
 #include "core/model/decoder/sampler.h"
+#include "core/model/decoder/transformer.h"
+#include "core/policy/policy.h"
 #include "core/session/observe.h"
 #include "core/session/ticks.h"
 #include "core/session/truth.h"
@@ -81,13 +83,10 @@ using AfterPrompt = std::function<void(Session&)>;
 using AfterToken =
     std::function<Status(Session&, const CacheState* before, std::size_t position, std::vector<float> logits)>;
 
-/// Reads and feeds one question; position 0 of `token` is the end of the prompt.
-Status runQuestion(StoryRun& story, const SweepQuestion& question, Ask ask, const AfterPrompt& prompt,
+/// Feeds the tokens to a session that has read its prompt; position 0 of `token` is the end of the prompt.
+Status runQuestion(std::unique_ptr<Session> session, const std::vector<TokenId>& tokens, const AfterPrompt& prompt,
                    const AfterToken& token) {
-  std::unique_ptr<Session> session = KV_TRY(story.ready(question));
-  keepAttention(*session);
   prompt(*session);
-  const std::vector<TokenId> tokens = fed(question, ask);
   for (std::size_t i = 0; i <= tokens.size(); ++i) {
     const CacheState before = session->state();
     if (i > 0) KV_TRY(failed(step(*session, {tokens[i - 1]})));
@@ -102,6 +101,7 @@ Status runQuestion(StoryRun& story, const SweepQuestion& question, Ask ask, cons
 Result<std::vector<TokenId>> greedyReply(const Session& session, std::vector<float> logits, std::int32_t most,
                                          const std::function<Status()>& goesOn) {
   std::unique_ptr<Session> fork = KV_TRY(session.fork());
+  fork->transformer().setRunner(session.transformer().runner());
   const std::vector<TokenId> ends = session.model().tokenizer().eos();
   std::vector<TokenId> out;
   for (;;) {
@@ -213,9 +213,11 @@ class Tally {
     const std::size_t before = beforeReply(question, m_work.ask);
     if (position == 0) m_right = true, m_nll = 0;
     if (position >= before) reply(question, reference, position, position - before, logits);
-    if (position == 0 || !m_work.kl) return;
-    m_kl.add(klDivergence(reference.logits[position], logits));
-    m_top1.add(likeliestToken(reference.logits[position]) == likeliestToken(logits) ? 1 : 0);
+    if (position == 0) return;
+    if (m_work.kl) {
+      m_kl.add(klDivergence(reference.logits[position], logits));
+      m_top1.add(likeliestToken(reference.logits[position]) == likeliestToken(logits) ? 1 : 0);
+    }
     if (m_work.attention && position <= reference.mass.size()) attention(session, reference, position - 1);
   }
 
@@ -376,6 +378,13 @@ class Tally {
 
 }  // namespace
 
+const PolicySpec* policyToldOfFuture(const Manifest& manifest) {
+  const auto told = [](const PolicySpec& one) { return findPolicy(one.name) && (needsOf(one) & kFuture) != 0; };
+  for (const LayerOverride& one : manifest.layers)
+    if (one.policy && told(*one.policy)) return &*one.policy;
+  return told(manifest.policy) ? &manifest.policy : nullptr;
+}
+
 std::vector<std::vector<TokenId>> promptsOf(const SweepStory& story, Ask ask) {
   if (ask == Ask::After) return {story.tokens};
   std::vector<std::vector<TokenId>> out;
@@ -401,7 +410,13 @@ Result<std::vector<StoryTrace>> runReference(const Session& host, const Manifest
         if (position > 0) keepAttention(session, one);
         return ok();
       };
-      KV_TRY(runQuestion(run, question, work.ask, prompt, token));
+      std::unique_ptr<Session> session = KV_TRY(run.ready(question));
+      if (!work.kl && !work.attention && !work.future) {
+        prompt(*session);
+        continue;
+      }
+      keepAttention(*session);
+      KV_TRY(runQuestion(std::move(session), fed(question, work.ask), prompt, token));
     }
   }
   return out;
@@ -418,7 +433,7 @@ Status runCell(const Session& host, const Manifest& manifest, const CellWork& wo
   };
   for (std::size_t s = 0; s < work.stories.size(); ++s) {
     now = static_cast<std::int64_t>(s);
-    StoryRun run(host, manifest, work.stories[s], work, futureOf(reference[s]));
+    StoryRun run(host, manifest, work.stories[s], work, work.future ? futureOf(reference[s]) : nullptr);
     tally.beginStory();
     for (std::size_t q = 0; q < work.stories[s].questions.size(); ++q) {
       KV_TRY(goesOn());
@@ -434,7 +449,10 @@ Status runCell(const Session& host, const Manifest& manifest, const CellWork& wo
         tally.token(session, question, trace, position, logits);
         return tally.expressions(session, before);
       };
-      KV_TRY(runQuestion(run, question, work.ask, prompt, token));
+      std::unique_ptr<Session> session = KV_TRY(run.ready(question));
+      session->transformer().setRunner(work.runner);
+      if (!work.expressions.empty()) keepAttention(*session);
+      KV_TRY(runQuestion(std::move(session), fed(question, work.ask), prompt, token));
       bytes.add(reference[s].bytes);
     }
   }

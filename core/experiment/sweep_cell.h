@@ -22,7 +22,7 @@
 
 namespace kvlab {
 
-/// Logits and attention of the reference at the compared positions of a question.
+/// Logits and attention of the reference at the compared positions of a question; empty if nothing is compared.
 struct QuestionTrace {
   std::vector<std::vector<float>> logits;  // [1 + positions, vocab]; the first: after the prompt; empty without kl
   CacheLayers layers;
@@ -40,14 +40,19 @@ struct CellWork {
   PromptReads& reads;  // of the group of cells with these stories
   Ask ask = Ask::After;
   bool recall = true, kl = true, attention = true, needles = true, bytes = true, answers = true;
+  bool future = true;  // a cell's policy is told the attention of the reference
   std::span<const Expression> expressions = {};
-  Progress progress = {};  // asked before every question
+  Progress progress = {};        // asked before every question
+  PassRunner* runner = nullptr;  // makes the passes behind the prompts of a cell; null = each session its own
 };
+
+/// The policy of the manifest that is told the attention of the reference; null = none.
+const PolicySpec* policyToldOfFuture(const Manifest& manifest);
 
 /// The prompts that a cell reads of a story.
 std::vector<std::vector<TokenId>> promptsOf(const SweepStory& story, Ask ask);
 
-/// Runs the reference. `host` lends model and weights. Errors: as for sessions; cancelled.
+/// Runs the reference, without the work's runner. `host` lends model and weights. Errors: as for sessions; cancelled.
 Result<std::vector<StoryTrace>> runReference(const Session& host, const Manifest& manifest, const CellWork& work);
 
 /// Measures of a cell into `row`. Errors as above.

@@ -6,7 +6,6 @@
 
 #include "core/experiment/sweep_journal.h"
 #include "core/experiment/sweep_runner.h"
-#include "core/policy/policy.h"
 #include "core/session/ticks.h"
 #include "core/tasks/string_match.h"
 #include "core/verbs/verbs.h"
@@ -42,13 +41,9 @@ Result<SweepSpec> specIn(const JournalLines& journal, const std::string& path) {
 
 /// A policy that the reference run had to tell what comes cannot decide again without it.
 Status needsNoFuture(const Manifest& manifest) {
-  std::vector<std::string> names{manifest.policy.name};
-  for (const LayerOverride& one : manifest.layers)
-    if (one.policy) names.push_back(one.policy->name);
-  for (const std::string& name : names)
-    if ((KV_TRY(findPolicy(name))->needs & kFuture) != 0)
-      return Error("unsupported", kNotOpened, "the policy " + name + " was told the attention of the reference run",
-                   "open a cell of another policy");
+  if (const PolicySpec* told = policyToldOfFuture(manifest))
+    return Error("unsupported", kNotOpened, "the policy " + told->name + " was told the attention of the reference run",
+                 "open a cell of another policy");
   return ok();
 }
 

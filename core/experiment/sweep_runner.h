@@ -14,7 +14,7 @@
 // results. runSweep() may be called on any thread; its workers live until it returns.
 #pragma once
 #include "core/api/sweep_table.h"
-#include "core/experiment/sweep_spec.h"
+#include "core/experiment/sweep_setup.h"
 
 namespace kvlab {
 
@@ -27,12 +27,6 @@ Result<SweepOutcome> runSweep(const SweepSpec& spec, const SweepOptions& options
 /// NAME.sweep, `folder` becomes that of the file; both are stored in `options`.
 Result<SweepOutcome> runSweep(const nlohmann::json& given, SweepOptions& options);
 
-/// What a cell reads, and the id that its results have.
-struct SweepCellInput {
-  SweepCell cell;
-  std::vector<SweepStory> stories;
-  std::string id;
-};
 /// Opens the model and its prompts. Errors: those of runSweep() before its first cell; bad_argument, there is no such
 /// cell.
 Result<SweepCellInput> sweepCellInput(const SweepSpec& spec, const SweepOptions& options, std::int64_t index);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Intervals, the plot and the report of sweeps, on rows that the test writes.
+#include <cmath>
+
 #include "core/api/sweep_table.h"
 #include "support/runner.h"
 
@@ -27,6 +29,13 @@ bool saysSo(const std::string& text, const char* words) { return text.find(words
 class SweepReportTest : public QObject {
   Q_OBJECT
  private Q_SLOTS:
+  void wilsonsInterval() {
+    const auto [low, high] = wilson(81, 263);
+    QVERIFY(std::abs(low - 0.2553) < 5e-5 && std::abs(high - 0.3662) < 5e-5);
+    const auto [none, some] = wilson(0, 20);
+    QVERIFY(none < 1e-12 && std::abs(some - 0.1611) < 5e-5);
+  }
+
   /// Five right answers of five leave room for wrong ones.
   void proportionsHaveWilsonsInterval() {
     const std::vector<std::pair<double, int>> right(5, {1, 1});

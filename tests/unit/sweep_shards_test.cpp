@@ -60,6 +60,7 @@ class ShardFolders {
   /// A copy of a journal with another head, or other lines.
   void rewrite(const std::string& from, const std::string& to, const std::function<void(JournalLines&)>& change) const {
     JournalLines lines = readJournal(at(from + "/journal.jsonl")).take();
+    std::ranges::sort(lines.lines, {}, [](const auto& line) { return line["row"]["index"].template get<int>(); });
     change(lines);
     fs::create_directories(at(to));
     QVERIFY(writeJournal(at(to + "/journal.jsonl"), lines.head, lines.lines));

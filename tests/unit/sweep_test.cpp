@@ -15,6 +15,7 @@
 #include "core/api/texts.h"
 #include "core/experiment/sweep_cell.h"
 #include "core/experiment/sweep_journal.h"
+#include "core/experiment/sweep_lanes.h"
 #include "core/experiment/sweep_runner.h"
 #include "core/session/ticks.h"
 #include "core/verbs/verbs.h"
@@ -105,7 +106,6 @@ class SweepTest : public QObject {
   void tornTailIsDroppedAndDamageRefused();
   void oneSweepPerFolder();
   void rowsSurviveTheirFile();
-  void intervals();
   void recallIsWhatGreedyRepliesSay();
   void measuresOfAWindow();
   void expressionsOfACell();
@@ -306,12 +306,24 @@ void SweepTest::badPromptsNameTheirPlace() {
 }
 
 void SweepTest::resultsDoNotDependOnJobs() {
-  QTemporaryDir one, three;
   const SweepSpec spec = parsedSweep(smallSpec());
-  const SweepOutcome a = must(runSweep(spec, into(one.filePath("o").toStdString(), 1)));
-  must(runSweep(spec, into(three.filePath("o").toStdString(), 3)));
-  QVERIFY(resultsIn(one.filePath("o").toStdString()).size() > 2000);
-  QCOMPARE(resultsIn(one.filePath("o").toStdString()), resultsIn(three.filePath("o").toStdString()));
+  const auto lanes = [&](int jobs) {
+    const SweepOptions options = into("", jobs);
+    SweepSetup setup(spec, options);
+    if (Status opened = setup.open(); !opened) qFatal("%s", opened.error().text().c_str());
+    return SweepLanes(setup, setup.total()).count();
+  };
+  QCOMPARE(lanes(1), 8);
+  QCOMPARE(lanes(3), 4);
+  QCOMPARE(lanes(12), 1);
+  QTemporaryDir folder;
+  const auto at = [&](int jobs) { return folder.filePath(QString::number(jobs)).toStdString(); };
+  const SweepOutcome a = must(runSweep(spec, into(at(1), 1)));
+  QVERIFY(resultsIn(at(1)).size() > 2000);
+  for (const int jobs : {3, 12}) {
+    must(runSweep(spec, into(at(jobs), jobs)));
+    QCOMPARE(resultsIn(at(jobs)), resultsIn(at(1)));
+  }
   std::set<std::string> names;
   for (const SweepRow& row : a.rows) names.insert(row.id);
   QCOMPARE(names.size(), a.rows.size());
@@ -396,25 +408,29 @@ void SweepTest::nothingIsOverwritten() {
 
 void SweepTest::stoppedAndResumed() {
   QTemporaryDir folder;
+  json given = smallSpec();  // more cells than two threads run together
+  for (const int rows : {20, 24, 28, 32})
+    given["axes"][1]["values"].push_back(
+        {{"label", std::to_string(rows)}, {"set", {{"layout", "ring_fused"}, {"ring", {{"window", rows}}}}}});
   const std::string calm = folder.filePath("calm").toStdString(), out = folder.filePath("o").toStdString();
-  must(runSweep(parsedSweep(smallSpec()), into(calm)));
+  must(runSweep(parsedSweep(given), into(calm)));
   SweepOptions options = into(out, 2);
   std::int64_t last = -1;
   options.progress = [&](const SweepProgress& progress) {
     last = progress.done;
     return progress.done < 5;
   };
-  const auto stopped = runSweep(parsedSweep(smallSpec()), options);
+  const auto stopped = runSweep(parsedSweep(given), options);
   QVERIFY(!stopped);
   QCOMPARE(stopped.error().code, std::string("cancelled"));
-  QVERIFY(last >= 5 && last < 12);
+  QVERIFY(last >= 5 && last < 28);
   QVERIFY(!std::filesystem::exists(out + "/results.jsonl"));
   int asked = 0;
   SweepOptions inside = into(out, 1, true);
   inside.stopped = [&] { return ++asked == 1; };  // in the middle of a cell
-  const auto broken = runSweep(parsedSweep(smallSpec()), inside);
+  const auto broken = runSweep(parsedSweep(given), inside);
   QVERIFY(!broken && broken.error().code == "cancelled" && asked == 1);
-  const SweepOutcome rest = must(runSweep(parsedSweep(smallSpec()), into(out, 2, true)));
+  const SweepOutcome rest = must(runSweep(parsedSweep(given), into(out, 2, true)));
   QCOMPARE(rest.found, last);
   QCOMPARE(resultsIn(out), resultsIn(calm));
 }
@@ -467,13 +483,6 @@ void SweepTest::rowsSurviveTheirFile() {
 }
 
 /// Wilson 1927, as tabulated by Newcombe 1998 (table I): 81 of 263 and 0 of 20.
-void SweepTest::intervals() {
-  const auto [low, high] = wilson(81, 263);
-  QVERIFY(std::abs(low - 0.2553) < 5e-5 && std::abs(high - 0.3662) < 5e-5);
-  const auto [none, some] = wilson(0, 20);
-  QVERIFY(none < 1e-12 && std::abs(some - 0.1611) < 5e-5);
-}
-
 /// The demo model's free greedy replies, generated token by token, against the measure.
 void SweepTest::recallIsWhatGreedyRepliesSay() {
   const Result<Manifest> manifest =
@@ -529,6 +538,10 @@ void SweepTest::measuresOfAWindow() {
   QCOMPARE(window.measure("needle_survival"), std::optional<double>(0));
   QVERIFY(*window.measure("attention_kept") < 0.7 && *window.measure("attention_kept") > 0.2);
   QVERIFY(*window.measure("kl_mean") > 0);
+  given["measure"] = {"attention"};
+  const SweepOutcome less = must(runSweep(parsedSweep(given), into(folder.filePath("less").toStdString())));
+  QVERIFY(!less.rows[1].measure("kl_mean"));
+  QCOMPARE(less.rows[1].measure("attention_kept"), window.measure("attention_kept"));
   QCOMPARE(*window.measure("bytes_live") * 40, *all.measure("bytes_live") * 16);
 }
 

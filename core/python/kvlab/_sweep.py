@@ -77,8 +77,8 @@ def sweep(spec: Spec, out: Folder | None = None, resume: bool = False, jobs: int
           shard: tuple[int, int] | None = None, engine: Engine | None = None, shards: int = 0) -> Sweep:
     """Runs a sweep: a specification as a dict, the name of its file, or the name of one that comes with the package
     (smartkv, layouts, windows). Its files stand in the folder `out`, NAME.sweep unless given, as those of the command
-    kvlab sweep. Ctrl+C ends it; finished cells stay in the journal, and resume=True goes on there. jobs: cells at a
-    time, all cores unless given. A cell that fails is a row with its error.
+    kvlab sweep. Ctrl+C ends it; finished cells stay in the journal, and resume=True goes on there. jobs: threads that
+    run cells, all cores unless given. A cell that fails is a row with its error.
 
     shard=(i, n) runs part i of n, from 1, into a folder that merge() takes. engine runs all parts, one per task, and
     merges them: an executor of concurrent.futures, or another with submit(), as submitit has. shards: their number, one per prompt set and seed
