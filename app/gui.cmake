@@ -13,7 +13,7 @@ kvlab_precompile(kvlab_widgets <QtWidgets>)
 kvlab_unity(kvlab_widgets 14 ${widget_sources})
 
 file(GLOB_RECURSE app_sources CONFIGURE_DEPENDS app/*.cpp app/*.h)
-list(FILTER app_sources EXCLUDE REGEX "/app/(main\\.cpp|without_window\\.cpp|tools/|plain/|cli/)")
+list(FILTER app_sources EXCLUDE REGEX "/app/(main\\.cpp|tools/|plain/|cli/|windowless/)")
 add_library(kvlab_app STATIC ${app_sources} app/app.qrc)
 set_target_properties(kvlab_app PROPERTIES AUTOMOC ON AUTORCC ON)
 kvlab_room(kvlab_app app)

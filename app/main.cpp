@@ -28,10 +28,7 @@ Ending runPlain(const CommandLine& line) {
 Ending run(const CommandLine& line, int argc, char** argv) {
   const KeptOutput kept(line.printsJson());
   const bool capture = line.verb == "replay" && !line.verify && !line.json && windowPart().watched();
-  if (!capture && !needsWindow(line.verb)) return runPlain(line);
-  if (windowPart().run) return windowPart().run(line, argc, argv);
-  return Error("unsupported", "kvlab " + line.verb, "this program was built without Qt",
-               "use the program with a window, and kvlab --help for what this one does");
+  return capture || isOfWindowPart(line.verb) ? windowPart().run(line, argc, argv) : runPlain(line);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The program. kvlab_cli is what needs no Qt: every subcommand but those of the window. The window's part is kvlab_app,
-# or without_window.cpp in its place.
+# or app/windowless in its place.
 find_package(CLI11 REQUIRED)
 
 file(GLOB cli_sources CONFIGURE_DEPENDS app/plain/*.cpp app/plain/*.h app/cli/*.cpp app/cli/*.h)
@@ -18,8 +18,12 @@ if(KVLAB_GUI)
   add_executable(kvlab app/main.cpp)
   target_link_libraries(kvlab PRIVATE kvlab_app kvlab_warnings)
 else()
-  add_executable(kvlab app/main.cpp app/without_window.cpp)
-  target_link_libraries(kvlab PRIVATE kvlab_cli kvlab_warnings)
+  include(app/windowless/quickjs.cmake)
+  file(GLOB windowless_sources CONFIGURE_DEPENDS app/windowless/*.cpp app/windowless/*.h)
+  add_executable(kvlab app/main.cpp ${windowless_sources})
+  kvlab_room(kvlab app/windowless)
+  target_include_directories(kvlab PRIVATE ${CMAKE_BINARY_DIR}/include/prelude)
+  target_link_libraries(kvlab PRIVATE kvlab_cli quickjs kvlab_warnings)
 endif()
 target_compile_definitions(kvlab PRIVATE KVLAB_VERSION="${PROJECT_VERSION}")
 include(app/install.cmake OPTIONAL)

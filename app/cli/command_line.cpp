@@ -290,7 +290,7 @@ void addVerbs(Grammar& grammar) {
     addSessionOptions(*sub, grammar.session);
     addOption(*sub, "--log", "LEVEL", line.logLevel, "trace, debug, info, warning or error");
     if (name != "gui") addJson(*sub, grammar);
-    if (needsWindow(name) && !windowPart().run) sub->group("");  // the footer names it
+    if (std::ranges::find(windowPart().missing, name) != windowPart().missing.end()) sub->group("");  // see the footer
     return *sub;
   };
   verb("gui", "open the workbench (default)");
@@ -332,7 +332,8 @@ Grammar::Grammar() {
   addOption(app, "--log", "LEVEL", line.logLevel, "trace, debug, info, warning or error");
   addSessionOptions(app, session);
   addVerbs(*this);
-  if (!windowPart().run) app.footer(joined(windowVerbs()) + ": this program was built without Qt.");
+  if (const auto& missing = windowPart().missing; !missing.empty())
+    app.footer(joined(missing) + ": this program was built without Qt.");
 }
 
 std::optional<std::string> Grammar::jsonGiven() const {

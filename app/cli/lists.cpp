@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "app/cli/window_part.h"
+#include "app/plain/bench_scripts.h"
 
 namespace kvlab {
 
@@ -12,6 +13,7 @@ const std::vector<NamedList>& lists() {
     std::vector<NamedList> all = engineLists();
     const std::vector<NamedList>& own = windowPart().lists;
     all.insert(all.end(), own.begin(), own.end());
+    all.push_back({"benches", listBenches, {{"id", "Benchmark"}, {"title", "What it measures"}}});
     return all;
   }();
   return kLists;

@@ -5,11 +5,9 @@
 
 namespace kvlab {
 
-const std::vector<std::string>& windowVerbs() {
+bool isOfWindowPart(const std::string& verb) {
   static const std::vector<std::string> kVerbs{"run", "test", "bench", "gui"};
-  return kVerbs;
+  return std::ranges::find(kVerbs, verb) != kVerbs.end();
 }
-
-bool needsWindow(const std::string& verb) { return std::ranges::find(windowVerbs(), verb) != windowVerbs().end(); }
 
 }  // namespace kvlab

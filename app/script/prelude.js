@@ -14,7 +14,8 @@
   // The first stack frame that is not ours: {file, line}.
   function caller(stack) {
     for (const frame of String(stack).split("\n")) {
-      const place = /@?(?:file:)?([^@]*?):(-?\d+)(?::-?\d+)?$/.exec(frame.trim());
+      const text = frame.trim().replace(/^at (?:.*\()?([^()]*)\)?$/, "$1");  // QuickJS: at NAME (FILE:LINE:COLUMN)
+      const place = /@?(?:file:)?([^@]*?):(-?\d+)(?::-?\d+)?$/.exec(text);
       if (place && !place[1].endsWith(fileName) && Number(place[2]) > 0)
         return { file: place[1].replace(/^\/\/(?=\/)/, ""), line: Number(place[2]) };
     }

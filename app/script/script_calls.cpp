@@ -2,13 +2,11 @@
 #include "app/script/script_calls.h"
 
 #include <QCoreApplication>
-#include <QDir>
 #include <QEventLoop>
-#include <QFileInfo>
 #include <QTimer>
-#include <algorithm>
 
 #include "app/base/frozen_clock.h"
+#include "app/plain/script_files.h"
 #include "app/plain/script_lines.h"
 #include "app/script/input_gate.h"
 #include "core/api/texts.h"
@@ -34,25 +32,9 @@ Error ScriptCalls::cancelled() {
   return {"cancelled", "the script was stopped", "somebody asked for it", "run it again"};
 }
 
-QString ScriptCalls::verbs() const {
-  Json list = Json::array();
-  for (const VerbInfo& verb : m_settings.schema.verbs) {
-    Json args = Json::array();
-    for (const ArgInfo& arg : verb.args) args.push_back(arg.name);
-    list.push_back({{"name", verb.name}, {"args", args}, {"lanes", name(verb.lanes)}, {"ofLanes", verb.ofLanes()}});
-  }
-  return QString::fromStdString(scriptText(list));
-}
+QString ScriptCalls::verbs() const { return QString::fromStdString(scriptText(scriptVerbs(m_settings.schema))); }
 
-QString ScriptCalls::tables() const {
-  Json list = Json::array();
-  for (const TableInfo& table : m_settings.schema.tables) {
-    list.push_back({{"name", table.name}, {"args", Json::array()}, {"columns", Json::array()}});
-    for (const ArgInfo& arg : table.args) list.back()["args"].push_back(arg.name);
-    for (const ColumnInfo& column : table.columns) list.back()["columns"].push_back(column.name);
-  }
-  return QString::fromStdString(scriptText(list));
-}
+QString ScriptCalls::tables() const { return QString::fromStdString(scriptText(scriptTables(m_settings.schema))); }
 
 QString ScriptCalls::args() const {
   Json list = Json::array();
@@ -69,7 +51,7 @@ Result<SessionPtr> ScriptCalls::sessionOf(int handle) const {
 Result<Json> ScriptCalls::call(int handle, const QString& verb, const QString& args) {
   const SessionPtr session = KV_TRY(sessionOf(handle));
   Json given = Json::parse(args.toStdString(), nullptr, false);
-  resolvePaths(verb.toStdString(), given);
+  resolveScriptPaths(m_settings.schema.verbs, m_settings.out.toStdString(), verb.toStdString(), given);
   const auto submit = [&](auto reply) { session->submit(verb.toStdString(), given, reply); };
   Json reply = KV_TRY(answered<Json>(submit, [session] { session->cancel(); }));
   if (m_window.clockFrozen()) stopTimes(reply);
@@ -162,32 +144,7 @@ void ScriptCalls::stop() {
 }
 
 std::string ScriptCalls::resolved(const std::string& path, bool write) const {
-  const QString given = QString::fromStdString(path);
-  if (m_settings.out.isEmpty() || QDir::isAbsolutePath(given)) return path;
-  const QString inside = QDir(m_settings.out).filePath(given);
-  return write || QFileInfo::exists(inside) ? inside.toStdString() : path;
-}
-
-/// Resolves paths that a verb reads or writes according to its table, including those of a verb inside its arguments.
-void ScriptCalls::resolvePaths(const std::string& verb, Json& args) const {
-  const auto info = std::find_if(m_settings.schema.verbs.begin(), m_settings.schema.verbs.end(),
-                                 [&](const VerbInfo& one) { return one.name == verb; });
-  if (info == m_settings.schema.verbs.end() || !args.is_object()) return;
-  std::string called;
-  for (const ArgInfo& arg : info->args) {
-    const auto found = args.find(arg.name);
-    if (found == args.end()) continue;
-    if (arg.type == ArgType::Verb && found->is_string()) called = found->get<std::string>();
-    if (arg.type == ArgType::Arguments && called != verb) resolvePaths(called, *found);
-    if (arg.type == ArgType::Path && found->is_string() && pathFault(found->get<std::string>()).empty())
-      resolvePath(arg.written, *found);
-  }
-}
-
-void ScriptCalls::resolvePath(bool written, Json& path) const {
-  path = resolved(path.get<std::string>(), written);
-  if (!written || m_settings.out.isEmpty()) return;
-  QDir().mkpath(QFileInfo(QString::fromStdString(path.get<std::string>())).absolutePath());
+  return scriptPath(m_settings.out.toStdString(), path, write);
 }
 
 }  // namespace kvlab

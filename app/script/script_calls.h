@@ -96,8 +96,6 @@ class ScriptCalls : public QObject {
   Result<SessionPtr> sessionOf(int handle) const;
   int handleOf(const SessionPtr& session);
   std::string resolved(const std::string& path, bool write) const;
-  void resolvePaths(const std::string& verb, Json& args) const;
-  void resolvePath(bool written, Json& path) const;
 
   WindowPort& m_window;
   const ScriptSettings& m_settings;

@@ -1,62 +1,21 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The global `lab` of the script language beside sessions: text files that scripts read and write, and sweeps.
 #include <QDir>
-#include <QFile>
-#include <QFileInfo>
 
-#include "app/plain/read_file.h"
+#include "app/plain/script_files.h"
 #include "app/script/script_calls.h"
 #include "core/api/texts.h"
-#include "widgets/base/save_file.h"
 
 namespace kvlab {
-namespace {
 
 using Json = nlohmann::json;
 
-Error fileError(const std::string& code, const std::string& what, const std::string& why, const std::string& remedy,
-                const QString& path) {
-  return {code, what, why, remedy, "path", path.toStdString()};
+Result<Json> ScriptCalls::readText(const QString& path) const {
+  return readScriptText(m_settings.out.toStdString(), m_settings.resources.toStdString(), path.toStdString());
 }
 
-Status isPath(const std::string& call, const QString& path) {
-  const std::string fault = pathFault(path.toStdString());
-  if (fault.empty()) return ok();
-  return fileError("bad_argument", call + " was refused", "path " + fault, "give the name of a file", path);
-}
-
-/// The path of "resource:NAME"; it must stay inside the folder.
-Result<QString> shipped(const QString& root, const QString& name) {
-  const QString path = QDir::cleanPath(name);
-  const auto refused = [&](const std::string& why) {
-    return fileError("bad_argument", "resource:" + name.toStdString() + " was not read", why,
-                     "name a file below resources, as in resource:demo/story.txt", "resource:" + name);
-  };
-  if (path.isEmpty() || QDir::isAbsolutePath(path) || path.startsWith(".."))
-    return refused("it lies outside of the program's resources");
-  if (root.isEmpty()) return refused("the program has found no resources");
-  return QDir(root).filePath(path);
-}
-
-}  // namespace
-
-Result<Json> ScriptCalls::readText(const QString& given) const {
-  KV_TRY(isPath("lab.readText", given));
-  QString path = QString::fromStdString(resolved(given.toStdString(), false));
-  if (const QString scheme = QStringLiteral("resource:"); given.startsWith(scheme))
-    path = KV_TRY(shipped(m_settings.resources, given.mid(scheme.size())));
-  const Result<std::string> bytes = readBounded(path.toStdString(), given.toStdString() + " was not read");
-  if (!bytes) return fileError("io", bytes.error().what, bytes.error().why, bytes.error().remedy, given);
-  return Json(QString::fromStdString(*bytes).toStdString());  // a byte that is no UTF-8 becomes a mark
-}
-
-Result<Json> ScriptCalls::writeText(const QString& given, const QString& text) const {
-  KV_TRY(isPath("lab.writeText", given));
-  const QString path = QString::fromStdString(resolved(given.toStdString(), true));
-  if (!m_settings.out.isEmpty()) QDir().mkpath(QFileInfo(path).absolutePath());
-  const QByteArray bytes = text.toUtf8();
-  KV_TRY(saveFile(path, bytes, given.toStdString()));
-  return Json{{"path", path.toStdString()}, {"bytes", bytes.size()}};
+Result<Json> ScriptCalls::writeText(const QString& path, const QString& text) const {
+  return writeScriptText(m_settings.out.toStdString(), path.toStdString(), text.toStdString());
 }
 
 /// Runs a sweep and waits for it.

@@ -2,14 +2,10 @@
 // The window's part of the program: its subcommands in a Qt application, and its lists.
 #include "app/cli/window_part.h"
 
-#include <QDir>
-#include <QFile>
-
 #include "app/base/application.h"
 #include "app/base/icons.h"
 #include "app/cli/programs.h"
 #include "app/commands/command_registry.h"
-#include "app/plain/resources.h"
 #include "app/windowed/windowed.h"
 #include "widgets/base/view_registry.h"
 
@@ -28,20 +24,6 @@ json listViews() {
 json listCommands() {
   json list = json::array();
   for (const Command& command : builtinCommands(viewNames())) list.push_back(toJson(command));
-  return list;
-}
-
-/// The scripts of resources/bench; the line behind the licence says what each measures.
-json listBenches() {
-  json list = json::array();
-  const QDir folder(QString::fromStdString(resourceRoot() + "/bench"));
-  for (const QString& file : folder.entryList({"*.js"}, QDir::Files, QDir::Name)) {
-    QFile script(folder.filePath(file));
-    if (!script.open(QIODevice::ReadOnly)) continue;
-    script.readLine();
-    const QString title = QString::fromUtf8(script.readLine()).mid(3).trimmed();
-    list.push_back({{"id", file.chopped(3).toStdString()}, {"title", title.toStdString()}});
-  }
   return list;
 }
 
@@ -77,9 +59,9 @@ const WindowPart& windowPart() {
       {{"views", listViews, {{"id", "View"}, {"title", "Title"}, {"help", "What it shows"}}},
        {"commands",
         listCommands,
-        {{"id", "Command"}, {"keys", "Keys"}, {"args", "Arguments"}, {"help", "What it does"}}},
-       {"benches", listBenches, {{"id", "Benchmark"}, {"title", "What it measures"}}}},
+        {{"id", "Command"}, {"keys", "Keys"}, {"args", "Arguments"}, {"help", "What it does"}}}},
       isWatched,
+      {},
       runWithApplication};
   return kPart;
 }

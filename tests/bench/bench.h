@@ -2,7 +2,7 @@
 // The benchmarks of this folder's program: work below the verbs of a session, and the window itself. Each appends rows
 // of benchRow(). Main thread; one at a time.
 #pragma once
-#include "app/windowed/bench_rows.h"
+#include "app/cli/bench.h"
 #include "core/api/error.h"
 
 namespace kvlab {

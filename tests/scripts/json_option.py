@@ -110,7 +110,7 @@ def usage_and_files(work):
 
 
 def windowless(work):
-    for words in ("run", "x.js"), ("test", "x"), ("bench",):
+    for words in ("run", "x.js"), ("test", "x"):
         check(f"{words[0]} without Qt", 3, *words, error="unsupported", said="built without Qt")
 
 
@@ -167,9 +167,8 @@ def measurements(work):
     check("check", 0, "check", "fork", "--model", "demo", model="demo", tests=lambda all: [t["id"] for t in all] == ["fork"])
     check("check refused", 2, "check", "frob", "--model", "demo", error="usage")
     compare(work)
-    if not WITHOUT_QT:
-        check("bench", 0, "bench", "tick", "--quick", version=some, backends=some, rows=some, said="probes_sum_ratio")
-        check("bench refused", 2, "bench", "frobs", error="usage")
+    check("bench", 0, "bench", "tick", "--quick", version=some, backends=some, rows=some, said="probes_sum_ratio")
+    check("bench refused", 2, "bench", "frobs", error="usage")
     bug = json.loads(program("list", "bugs", "--json").stdout)[0]["id"]
     cases = check("clinic", 0, "clinic", bug)
     expect([one["bug"] for one in cases] == [bug] and cases[0]["caught"], "clinic", cases)

@@ -94,12 +94,32 @@ check info-json 0 '"numerics"' -- info --json
 QT_QPA_PLATFORM=offscreen timeout 60 "$KVLAB" replay "$work/none.kvcap" --to 1 >"$work/out" 2>"$work/err" </dev/null
 code=$?
 [[ $code == 3 ]] && grep -q none.kvcap "$work/err" || { echo "replay-missing: exit $code"; cat "$work/err"; failures=$((failures + 1)); }
-if "$KVLAB" --help | grep -q '^run, test, bench, gui: this program was built without Qt'; then
-  for words in "run x.js" "test x" bench gui ""; do
+check list-benches 0 '^tick +a tick with all probes' -- list benches
+check bench 0 '^tick +demo, depth 64 +probes_ratio +[0-9.]+ x ' 'bench tick: a tick with' -- bench tick --quick --json "$work/tick.json"
+grep -q '"metric": "probes_sum_ratio"' "$work/tick.json" || { echo "bench: no figures in its file"; failures=$((failures + 1)); }
+check bench-name 2 'benchmark frobs: no benchmark has that name; name some of: batch, calls, focus, .*, wlod' -- bench tick frobs
+check bench-option 2 'frob' -- bench --frob
+check bench-model 3 '/nowhere' -- bench generate --model /nowhere
+check bench-file 3 'nowhere/tick.json' -- bench tick --quick --json /nowhere/tick.json
+# Another folder of scripts: an error in one of them is reported with its place.
+resources=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../resources" && pwd)
+mkdir -p "$work/own/bench" && ln -s "$resources"/{demo,scripts} "$work/own/" && ln -s "$resources/bench/parts" "$work/own/bench/"
+printf '//\n// a plain figure\nbench.row("one", "figure", "x", [3, 1, 2]);\n' >"$work/own/bench/plain.js"
+printf '//\n// nothing\nbench.row("one", "figure", "x", []);\n' >"$work/own/bench/nothing.js"
+printf '//\n// broken\nbench.frob();\n' >"$work/own/bench/broken.js"
+printf '//\n// a figure of its own making\nbench.rows.push({ case: "a", metric: "b", unit: "c", samples: [] });\n' >"$work/own/bench/odd.js"
+KVLAB_RESOURCES=$work/own check bench-odd 3 'benchmark odd was stopped' -- bench odd
+KVLAB_RESOURCES=$work/own check bench-own 0 '^plain +one +figure +2 x +1\.\.3\.\.3 \(3\)' 'bench plain: a plain figure' -- bench plain
+KVLAB_RESOURCES=$work/own check bench-nothing 3 'one: figure was not measured' -- bench nothing
+KVLAB_RESOURCES=$work/own check bench-broken 3 'benchmark broken: .*broken.js:3: TypeError' -- bench broken
+if "$KVLAB" --help | grep -q '^run, test, gui: this program was built without Qt'; then
+  for words in "run x.js" "test x" gui ""; do
     # shellcheck disable=SC2086
     check "without Qt: $words" 3 "kvlab ${words%% *}.*: this program was built without Qt" -- $words
   done
   check list-views 2 'views' -- list views
+  printf '//\n// a picture\nview.show("map");\n' >"$work/own/bench/picture.js"
+  KVLAB_RESOURCES=$work/own check bench-view 3 'picture.js:3|the call of a view was refused: this program was built without Qt' -- bench picture
 else
   # shellcheck source=tests/scripts/program_window.sh
   source "$(dirname "${BASH_SOURCE[0]}")/program_window.sh"
