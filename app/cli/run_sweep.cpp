@@ -81,15 +81,17 @@ Ending estimate(const CommandLine& line, SweepOptions& options) {
 }  // namespace
 
 Ending runSweepCommand(const CommandLine& line) {
-  if (!line.manifest.empty())
+  const bool running = line.sweep.merge.empty() && line.sweep.status.empty() && line.sweep.cell.empty();
+  if (!line.manifest.empty() && (!running || line.sweep.slurm))
     return Error("usage", "the sweep was not started", "options of a session do not apply: " + line.manifest.dump(),
-                 "write them into the specification's base");
+                 running ? "write them into the specification's base" : "leave them out");
   if (!line.sweep.merge.empty()) return mergeShards(line);
   if (!line.sweep.status.empty()) return printSweepStatus(line);
   if (line.sweep.slurm) return submitSweep(line);
   if (!line.sweep.cell.empty()) return openCellCommand(line);
   SweepOptions options;
   options.out = line.out;
+  if (!line.manifest.empty()) options.base = line.manifest;
   options.resources = resourceRoot();
   options.resume = line.resume;
   options.jobs = line.jobs;

@@ -178,6 +178,7 @@ struct SweepOptions {
   std::string out;        // folder; made where it is missing
   std::string folder;     // folder of the specification; its file names are relative to it
   std::string resources;  // the program's resources
+  nlohmann::json base;    // changes of the specification's base; null = none
   bool resume = false;    // go on in a folder that has a journal; start where there is none
   int jobs = 0;           // worker threads, 0 = all cores
   SweepShard shard = {};  // the part to run; of a part the folder has the journal alone, and mergeSweeps() the results

@@ -30,6 +30,12 @@ std::string specPath(const std::string& given, const std::string& resources) {
   return std::filesystem::exists(shipped) ? shipped : given;
 }
 
+/// A specification whose base is changed, where it is an object.
+json withBase(json given, const json& base) {
+  if (base.is_object() && given.is_object()) given["base"].merge_patch(base);
+  return given;
+}
+
 class Sweep {
  public:
   Sweep(const SweepSpec& spec, const SweepOptions& options) : m_options(options), m_setup(spec, options) {}
@@ -246,9 +252,9 @@ Result<SweepSpec> namedSweep(const json& given, SweepOptions& options) {
   if (given.is_string()) {
     const std::string path = specPath(given.get<std::string>(), options.resources);
     options.folder = std::filesystem::path(path).parent_path().string();
-    spec = KV_TRY(readSweepSpec(path));
+    spec = KV_TRY(readSweepSpec(path, options.base));
   } else {
-    spec = KV_TRY(SweepSpec::fromJson(given));
+    spec = KV_TRY(SweepSpec::fromJson(withBase(given, options.base)));
   }
   if (options.out.empty()) options.out = spec.name + ".sweep";
   return spec;
@@ -259,9 +265,9 @@ Result<SweepOutcome> runSweep(const json& given, SweepOptions& options) {
   return runSweep(spec, options);
 }
 
-Result<SweepSpec> readSweepSpec(const std::string& path) {
-  json read = KV_TRY(readJsonFile(path, "bad_sweep", {.uniqueKeys = true}));
-  Result<SweepSpec> spec = SweepSpec::fromJson(read);
+Result<SweepSpec> readSweepSpec(const std::string& path, const json& base) {
+  const json read = KV_TRY(readJsonFile(path, "bad_sweep", {.uniqueKeys = true}));
+  Result<SweepSpec> spec = SweepSpec::fromJson(withBase(read, base));
   if (spec) return spec;
   Error error = spec.error();
   error.what = path + ": " + error.what;

@@ -34,7 +34,7 @@ Result<SweepCellInput> sweepCellInput(const SweepSpec& spec, const SweepOptions&
 /// The specification that a request names, as runSweep() takes it; fills `out` and `folder` of the options.
 Result<SweepSpec> namedSweep(const nlohmann::json& given, SweepOptions& options);
 
-/// Reads and checks a specification file. Errors: bad_sweep.
-Result<SweepSpec> readSweepSpec(const std::string& path);
+/// Reads and checks a specification file, with changes of its base or null. Errors: bad_sweep.
+Result<SweepSpec> readSweepSpec(const std::string& path, const nlohmann::json& base = {});
 
 }  // namespace kvlab

@@ -47,11 +47,12 @@ sed 's/"prompts"/"promts"/' "$work/spec.json" >"$work/typo.json"
 sed 's/"capacity": 64/"capacity": 2/' "$work/spec.json" >"$work/small.json"
 check sweep-typo 3 'promts is not a known key' -- sweep "$work/typo.json" --out "$work/s1"
 check sweep-jobs 2 'jobs' -- sweep "$work/spec.json" --jobs 0
-check sweep-options 2 'base' -- sweep "$work/spec.json" --model demo
+check sweep-options 2 'base' -- sweep "$work/spec.json" --slurm --dry-run --model demo
 check sweep 0 'sweep 2/2' '2 cells, 0 of them from before' -- sweep "$work/spec.json" --out "$work/s" --jobs 2
 check sweep-again 2 'resume' -- sweep "$work/spec.json" --out "$work/s"
 check sweep-resume 0 '2 of them from before' -- sweep "$work/spec.json" --out "$work/s" --resume
 check sweep-changed 3 "specification's base" -- sweep "$work/small.json" --out "$work/s" --resume
+check sweep-base 3 "specification's base" -- sweep "$work/spec.json" --out "$work/s" --resume --set capacity=99
 check sweep-cell 0 'cell 1, question 0: p, ' 'no generated answers' -- sweep "$work/s" --cell 1
 check sweep-cell-none 3 'there is no cell 2' 'name one from 0 to 1' -- sweep "$work/s" --cell 2
 check sweep-cell-text 3 'write CELL or CELL:QUESTION' -- sweep "$work/s" --cell one

@@ -25,6 +25,22 @@ class SweepRequestTest : public QObject {
     QVERIFY(options.out.empty());  // nothing was begun
   }
 
+  void optionsChangeTheBase() {
+    SweepOptions options;
+    options.resources = KVLAB_RESOURCES_DIR;
+    options.base = {{"model", "synthetic:tiny"}, {"kv", {{"v", "int8"}}}};
+    const Result<SweepSpec> named = namedSweep("tasks", options);
+    QVERIFY(named);
+    QCOMPARE(named->base, (json{{"model", "synthetic:tiny"}, {"capacity", 5120}, {"kv", {{"v", "int8"}}}}));
+    QCOMPARE(named->given["base"], named->base);
+    json given = named->given;
+    given.erase("base");
+    QCOMPARE(namedSweep(given, options)->base, options.base);
+    options.base = {{"frob", 1}};
+    const Result<SweepSpec> other = namedSweep("tasks", options);
+    QVERIFY(other && !sweepCells(*other));
+  }
+
   /// Columns have the names and the cells of the CSV file; a cell is null where the file has an empty field.
   void columnsAreThoseOfTheFile() {
     SweepRow row;
