@@ -168,9 +168,9 @@ interface TickReport {
   conversions: { layer: number; k: QuantCounts & { values: number }; v: QuantCounts & { values: number } }[];
   events: TickEvent[];
   violations: Violation[];
-  /** In the last report of a step that a breakpoint stopped: its condition. */
+  /** In the last report of a step, and in that of a prompt, that a breakpoint stopped: its condition. */
   stoppedBy?: string;
-  /** stepStage gives it, and so does a step that stopped inside a tick: the place of the open tick; null once the tick is over. */
+  /** stepStage gives it, and so does a step or a prompt that stopped inside a tick: the place of the open tick; null once the tick is over. */
   stage?: OpenStage | null;
   /** inject, evict, expand and collapse give it with now: the number of actions that the call queued. */
   queued?: number;
@@ -1080,9 +1080,9 @@ interface Session {
   /** Adds a breakpoint for run and step: a condition in the language of the manual's page Expressions, such as
    * "evicted(ledger==12)", "kl > 0.05 and length >= 900", "changed(rows(layer==0))", "read(ledger==3)",
    * "wrap(layer==3)", "invariant" or "error". "stage(plan)" stops inside a tick, which stays open; "stage(prune) and
-   * evicted(layer==3)" before a policy drops rows of the layer. ignore says how often the condition may hold before it
-   * stops. With once the breakpoint is forgotten when it has stopped a run. With log it writes a line to the log
-   * instead of stopping. One that is not enabled is not asked. */
+   * evicted(layer==3)" before a policy drops rows of the layer, at the end of a prompt, too. ignore says how often the
+   * condition may hold before it stops. With once the breakpoint is forgotten when it has stopped a run. With log it
+   * writes a line to the log instead of stopping. One that is not enabled is not asked. */
   break(condition: string, options?: { ignore?: number; once?: boolean; log?: boolean; enabled?: boolean }): string[];
   break(condition: string, ignore?: number, options?: { once?: boolean; log?: boolean; enabled?: boolean }): string[];
   break(condition: string, ignore?: number, once?: boolean, log?: boolean, enabled?: boolean): string[];

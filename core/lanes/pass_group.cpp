@@ -5,13 +5,18 @@
 #include "core/api/stopwatch.h"
 #include "core/lanes/lockstep.h"
 #include "core/model/decoder/transformer.h"
+#include "core/verbs/verbs.h"
 
 namespace kvlab {
 namespace {
 
-std::optional<Error> errorOf(const PassGroup::Job& job, std::size_t session) {
+/// A breakpoint inside a tick stops nobody here: the others would wait for the session.
+std::optional<Error> errorOf(const PassGroup::Job& job, Session& session, std::size_t place) {
   try {
-    return job(session);
+    if (std::optional<Error> error = job(place)) return error;
+    if (!session.stage()) return std::nullopt;
+    const Result<nlohmann::json> rest = execute(session, "finishTick", {});
+    return rest ? std::nullopt : std::optional(rest.error());
   } catch (...) {
     return caught("the session was not stepped");
   }
@@ -74,7 +79,7 @@ void PassGroup::runApart(const std::vector<Session*>& sessions, const Job& job, 
   m_last.together = false;
   for (std::size_t i = 0; i < sessions.size(); ++i) {
     const Stopwatch watch;
-    out[i].error = errorOf(job, i);
+    out[i].error = errorOf(job, *sessions[i], i);
     out[i].us = watch.us();
   }
 }
@@ -83,7 +88,7 @@ void PassGroup::runTogether(const std::vector<Session*>& sessions, const Job& jo
   std::vector<std::function<void()>> jobs;
   for (std::size_t i = 0; i < sessions.size(); ++i) {
     sessions[i]->transformer().setRunner(m_lockstep.get());
-    jobs.emplace_back([&job, &out, i] { out[i].error = errorOf(job, i); });
+    jobs.emplace_back([&job, &out, &sessions, i] { out[i].error = errorOf(job, *sessions[i], i); });
   }
   m_lockstep->run(jobs);
   for (std::size_t i = 0; i < sessions.size(); ++i) {

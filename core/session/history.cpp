@@ -144,6 +144,7 @@ void History::commit(Commit commit, SessionParts& parts) {
   if (whole) kept->rows = std::move(*log);
   kept->bytes += kept->rows.bytes();
   entry.kept = std::move(kept);
+  const bool first = !m_verb.empty();  // commit of its command
   entry.verb = std::exchange(m_verb, {});
   entry.args = std::exchange(m_args, nullptr);
   m_timeline.push(std::move(entry));
@@ -153,7 +154,7 @@ void History::commit(Commit commit, SessionParts& parts) {
   m_before = std::move(before);
   if (m_commitsLeft > 0) --m_commitsLeft;
   if (!parts.decisions.empty()) parts.decisions.pop_front();
-  if (logged() && !m_replaying) ++m_logged;
+  if (logged() && !m_replaying) m_logged = first ? 1 : m_logged + 1;
   for (std::size_t i = 0; i < records.size(); ++i)
     if (!records[i].empty()) (void)m_logs[i].file->write(records[i]);
   if (commit.severed || !whole) return forgetOlder(parts, !commit.severed);
@@ -240,7 +241,7 @@ void History::beginCommand(std::string verb, nlohmann::json args) {
   m_kind = m_kindOf ? m_kindOf(verb) : CommandKind();
   m_verb = std::move(verb);
   m_args = std::move(args);
-  m_logged = 0;
+  if (m_verb.empty()) m_logged = 0;
 }
 
 std::vector<PastCommand> History::commands(int id, int from) const {

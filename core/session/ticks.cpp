@@ -36,16 +36,6 @@ TickReport tickOf(Session& session, TickWish wish, std::size_t begin, std::size_
   return report;
 }
 
-/// The report of a call's last tick with the work of the ticks before it.
-TickReport joined(const TickReport& before, TickReport last) {
-  const auto ahead = [](auto& list, const auto& first) { list.insert(list.begin(), first.begin(), first.end()); };
-  ahead(last.actions, before.actions);
-  ahead(last.left, before.left);
-  ahead(last.events, before.events);
-  ahead(last.violations, before.violations);
-  return last;
-}
-
 /// The report of a tick that ended a text before its end. Tokens of ticks before it stay.
 TickReport stoppedAfter(TickReport report, std::size_t done, std::size_t tokens) {
   if (!report.error || done == 0) return report;
@@ -59,6 +49,15 @@ TickReport stoppedAfter(TickReport report, std::size_t done, std::size_t tokens)
 }
 
 }  // namespace
+
+TickReport joined(const TickReport& before, TickReport last) {
+  const auto ahead = [](auto& list, const auto& first) { list.insert(list.begin(), first.begin(), first.end()); };
+  ahead(last.actions, before.actions);
+  ahead(last.left, before.left);
+  ahead(last.events, before.events);
+  ahead(last.violations, before.violations);
+  return last;
+}
 
 TickReport step(Session& session, const std::vector<TokenId>& forced, const StageStop& stops) {
   if (Status ready = session.changeable(); !ready) return session.refused(ready.error());

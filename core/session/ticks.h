@@ -20,6 +20,8 @@ Result<TokenId> peek(Session& session);
 TickReport stepAction(Session& session);
 /// Applies all pending actions without generating.
 TickReport apply(Session& session);
+/// The report of a call's last tick with the work of the ticks before it.
+TickReport joined(const TickReport& before, TickReport last);
 /// Says after each tick of a run whether a breakpoint holds. A run that history executes again ends where it ended
 /// then, whatever has been asked for since.
 class Stops {

@@ -100,7 +100,7 @@ Result<json> chatVerb(Session& session, VerbArgs& in) {
   if (ids.empty()) in.fail("messages", in.raw("messages"), "add nothing to the context", "empty_tokens");
   if (in.error()) return *in.error();
   session.history().beginCommand("promptIds", {{"ids", ids}});  // templates may ask for the time
-  json report = KV_TRY(single(append(session, turn.ids, Source::Prompt)));
+  json report = KV_TRY(prompted(session, turn.ids));
   return json{{"text", turn.text}, {"tokens", turn.ids.size()}, {"tick", report["tick"]}};
 }
 

@@ -32,6 +32,30 @@ std::vector<TokenId> StepRequest::block(std::int64_t i) const {
   return {tokens.begin() + static_cast<std::ptrdiff_t>(from), tokens.begin() + static_cast<std::ptrdiff_t>(to)};
 }
 
+nlohmann::json withStage(const Session& session, const TickReport& report) {
+  nlohmann::json out = toJson(report);
+  out["stage"] = session.stage() ? toJson(*session.stage()) : nlohmann::json();
+  return out;
+}
+
+Result<nlohmann::json> prompted(Session& session, const std::vector<TokenId>& tokens) {
+  Stops stops(session);
+  if (!session.state().policy || !stops.inside()) return single(append(session, tokens, Source::Prompt));
+  nlohmann::json ids = nlohmann::json::array();
+  for (const TokenId token : tokens) ids.push_back(token.value());
+  session.history().beginCommand("prefill", {{"ids", std::move(ids)}, {"last", false}});
+  const TickReport read = append(session, tokens, Source::Prompt, false);
+  if (!read.ok) return single(read);
+  session.betweenTicks();
+  session.history().beginCommand("endPrefill", nlohmann::json::object());
+  stops.begin();
+  const TickReport report = joined(read, endPrefill(session, stops.inside()));
+  if (!session.stage()) return single(report);
+  nlohmann::json out = withStage(session, report);
+  out["stoppedBy"] = stops.after(report);
+  return out;
+}
+
 Queue queueOf(const VerbArgs& in) { return in.has("instead") && in.flag("instead") ? Queue::Instead : Queue::Behind; }
 
 Result<nlohmann::json> queued(Session& session, std::vector<Action> actions, const VerbArgs& in) {

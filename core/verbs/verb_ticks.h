@@ -12,6 +12,13 @@ inline Result<nlohmann::json> single(const TickReport& report) {
   return toJson(report);
 }
 
+/// The report of a tick, with the stage where it stands open or null.
+nlohmann::json withStage(const Session& session, const TickReport& report);
+
+/// Appends a prompt and replies with its report. Where policies choose rows at its end and a breakpoint names a stage,
+/// the end is a command and a tick of its own, which may stay open: the reply then has `stage` and `stoppedBy`.
+Result<nlohmann::json> prompted(Session& session, const std::vector<TokenId>& tokens);
+
 /// Queues actions, with `instead` in place of the pending ones. With `now` also applies all pending actions, and the
 /// reply's `queued` counts the new ones; on error the pending list is as it was. If history executes the verb again,
 /// its actions are already pending.

@@ -26,7 +26,7 @@ Result<json> promptIds(Session& session, VerbArgs& in) {
   const std::vector<TokenId> ids = in.tokens("ids", session.model().config().vocab);
   const bool last = !in.has("last") || in.flag("last");
   if (in.error()) return *in.error();
-  return single(append(session, ids, Source::Prompt, last));
+  return last ? prompted(session, ids) : single(append(session, ids, Source::Prompt, false));
 }
 
 /// The argument `text` as ids. A text at the start of a context gets the model's begin-of-text token.
@@ -41,7 +41,7 @@ Result<std::vector<TokenId>> textIds(const Session& session, VerbArgs& in) {
 Result<json> prompt(Session& session, VerbArgs& in) {
   const std::vector<TokenId> ids = KV_TRY(textIds(session, in));
   if (in.error()) return *in.error();
-  return single(append(session, ids, Source::Prompt));
+  return prompted(session, ids);
 }
 
 /// The surprise of the ledger's tokens from `first` on.
@@ -87,13 +87,6 @@ Result<json> scoreIdsVerb(Session& session, VerbArgs& in) {
 
 Result<json> endPrefillVerb(Session& session, VerbArgs&) { return single(endPrefill(session)); }
 
-/// The report of a tick, which may stand open.
-json reportOf(const Session& session, const TickReport& report) {
-  json out = toJson(report);
-  out["stage"] = session.stage() ? toJson(*session.stage()) : json();
-  return out;
-}
-
 Result<json> stepVerb(Session& session, VerbArgs& in) {
   const StepRequest request(session, in);
   if (in.error()) return *in.error();
@@ -103,7 +96,7 @@ Result<json> stepVerb(Session& session, VerbArgs& in) {
     if (i > 0) session.betweenTicks();
     stops.begin();
     const TickReport report = step(session, request.block(i), stops.inside());
-    reports.push_back(session.stage() ? reportOf(session, report) : toJson(report));
+    reports.push_back(session.stage() ? withStage(session, report) : toJson(report));
     const std::string hit = stops.after(report);
     if (!hit.empty()) reports.back()["stoppedBy"] = hit;
     if (!report.ok || !hit.empty()) break;
@@ -122,9 +115,9 @@ Result<json> stepStageVerb(Session& session, VerbArgs& in) {
     in.fail("tokens", in.raw("tokens"), "are more than the " + std::to_string(block) + " of a tick");
   if (in.error()) return *in.error();
   const StageStop always = [](Stage, const TickReport&) { return true; };
-  if (session.stage()) return reportOf(session, session.stepStage(always));
+  if (session.stage()) return withStage(session, session.stepStage(always));
   const bool ends = tokens.empty() && promptOpen(session);
-  return reportOf(session, ends ? endPrefill(session, always) : step(session, tokens, always));
+  return withStage(session, ends ? endPrefill(session, always) : step(session, tokens, always));
 }
 
 Result<json> finishTickVerb(Session& session, VerbArgs&) { return single(session.stepStage({})); }
@@ -339,7 +332,8 @@ std::span<const Verb> tickVerbs() {
                    "such as \"evicted(ledger==12)\", \"kl > 0.05 and length >= 900\", \"changed(rows(layer==0))\", "
                    "\"read(ledger==3)\", \"wrap(layer==3)\", \"invariant\" or \"error\". \"stage(plan)\" stops inside "
                    "a tick, which stays open; \"stage(prune) and evicted(layer==3)\" before a policy drops rows of the "
-                   "layer. ignore says how often the condition may hold before it stops. With once "
+                   "layer, at the end of a prompt, too. ignore says how often the condition may hold before it stops. "
+                   "With once "
                    "the breakpoint is forgotten when it has stopped a run. With log it writes a line to the log "
                    "instead of stopping. One that is not enabled is not asked.",
                    "string[]"),

@@ -149,8 +149,8 @@ class WithTheWindow(unittest.TestCase):
         self.assertIn("started", self.lacking([], [], "list", "verbs"))
 
     def test_a_window_needs_more(self):
-        outside = {"DISPLAY": ":1", "WAYLAND_DISPLAY": ""}
-        without = lambda *words, **more: self.lacking([], ["libxcb-cursor.so.0"], *words, **outside, **more)
+        outside = {"DISPLAY": ":1", "WAYLAND_DISPLAY": "", "QT_QPA_PLATFORM": ""}
+        without = lambda *words, **more: self.lacking([], ["libxcb-cursor.so.0"], *words, **{**outside, **more})
         for words in (["gui"], [], ["replay", "x.kvcap"]):
             self.assertIn("lacks libxcb-cursor.so.0; ", without(*words))
             self.assertIn("started", without(*words, QT_QPA_PLATFORM="offscreen"))

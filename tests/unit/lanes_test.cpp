@@ -38,6 +38,7 @@ class LanesTest : public QObject {
   void onlyTakenTokensBreakTheStep();
   void refuseAnotherModel();
   void goOnAfterAForkAndAlone();
+  void aBreakpointInsideATickHoldsNobodyUp();
 
  private:
   static std::unique_ptr<Lanes> made(const Session& origin, const std::vector<json>& changes,
@@ -538,6 +539,22 @@ void LanesTest::refuseAnotherModel() {
   QCOMPARE(codeWith(json::array()), std::string("bad_manifest changes"));
   const Result<std::unique_ptr<Lanes>> third = Lanes::make(*origin, {json::object(), {{"dtype", "f16"}}});
   QVERIFY(third.error().what.starts_with("lane 2:"));
+}
+
+void LanesTest::aBreakpointInsideATickHoldsNobodyUp() {
+  const SessionFixture s(json{{"policy", "snapkv:capacity=16,window=4"}});
+  s.prompt(20);
+  s.must("break", {{"condition", "stage(prune)"}});
+  for (const bool together : {true, false}) {
+    const auto lanes = made(*s, {json::object()}, {.together = together});
+    QVERIFY(lanes->session(0).breakpoints().any());
+    fed(*lanes, "promptIds", {{"ids", SessionFixture::ids(9)}});
+    for (int i = 0; i < 3; ++i) stepped(*lanes);
+    for (int lane = 0; lane < 2; ++lane) {
+      QVERIFY(!lanes->session(lane).stage());
+      QCOMPARE(lanes->session(lane).state().length(), 32);
+    }
+  }
 }
 
 void LanesTest::goOnAfterAForkAndAlone() {

@@ -83,6 +83,7 @@ class StagesTest : public QObject {
   void stopsBeforePoliciesDropRows_data();
   void stopsBeforePoliciesDropRows();
   void theEndOfAPromptIsSteppedInto();
+  void promptsStopWherePoliciesPrune();
   void runsGiveBackTheLastReports();
   void showsActionsOneByOne_data();
   void showsActionsOneByOne();
@@ -395,6 +396,43 @@ void StagesTest::theEndOfAPromptIsSteppedInto() {
   s.must("redo");
   QCOMPARE(s.hash(), after);
   QCOMPARE(s.must("stepStage")["stage"]["stage"], "generate");  // the prompt has ended
+}
+
+/// A breakpoint inside a tick holds at the end of a prompt, which then is a command of its own.
+void StagesTest::promptsStopWherePoliciesPrune() {
+  const json opened{{"policy", "snapkv:capacity=16,window=4"}, {"history_bytes", 0}};  // history executes again
+  const SessionFixture whole(opened);
+  whole.must("prefill", {{"ids", SessionFixture::ids(40)}, {"last", false}});
+  const std::string before = whole.hash();
+  whole.must("endPrefill");
+  const std::string after = whole.hash();
+  for (const auto& [condition, stops] : {std::pair("stage(prune) and evicted(layer==1)", true),
+                                         std::pair("stage(prune) and evicted(ledger==39)", false)}) {
+    const SessionFixture s(opened);
+    const QTemporaryDir folder;
+    const std::string capture = folder.filePath("prompt.kvcap").toStdString();
+    s.must("startCapture", {{"path", capture}});
+    s.must("break", {{"condition", condition}});
+    const json reply = s.must("promptIds", {{"ids", SessionFixture::ids(40)}});
+    QCOMPARE(reply.contains("stoppedBy"), stops);
+    if (stops) {
+      QCOMPARE(reply["stoppedBy"], condition);
+      QCOMPARE(reply["stage"]["stage"], "prune");
+      QCOMPARE(s.hash(), before);
+      QVERIFY(s.sound());
+      s.must("finishTick");
+    }
+    QCOMPARE(s.hash(), after);
+    s.must("clearBreaks");
+    s.must("step");
+    s.must("stopCapture");
+    const Result<Replay> again = replayCapture(capture, KVLAB_RESOURCES_DIR, {.to = {}, .verify = true});
+    QVERIFY(again && again->ok());
+    s.must("undo", {{"n", 2}});
+    QCOMPARE(s.hash(), before);
+    s.must("redo");
+    QCOMPARE(s.hash(), after);
+  }
 }
 
 void StagesTest::showsActionsOneByOne_data() {

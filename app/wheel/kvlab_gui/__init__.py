@@ -37,7 +37,7 @@ def environment():
 
 def missing(window):
     """Shared libraries that the program needs, with `window` also to open one, and that the system does not have."""
-    shown = window and "QT_QPA_PLATFORM" not in os.environ
+    shown = window and not os.environ.get("QT_QPA_PLATFORM")
     plugins = [name for name, display in PLUGINS.items() if shown and os.environ.get(display)]
     return min((_absent(_qt() / "plugins" / "platforms" / name) for name in plugins or [""]), key=len)
 

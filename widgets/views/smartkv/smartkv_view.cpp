@@ -208,6 +208,8 @@ void SmartKvView::take() {
 QString SmartKvView::contestsSaid() const {
   if (!shown()->policies) return tr("Every layer keeps all its rows: nothing competes");
   const PolicyAudit& audit = *shown()->policies;
+  if (audit.prefilling && shown()->stage && shown()->stage->stage == Stage::Prune)
+    return tr("Policies have chosen at the end of the prompt; no row has left yet");
   if (audit.prefilling) return tr("The prompt is still coming in: nothing competes before it ends");
   const auto all = static_cast<qint64>(m_model->lines().size());
   const QString tick = tr("Competition of tick %1").arg(shown()->tick.value());
