@@ -33,8 +33,6 @@ json gatheredBy(const Manifest& manifest) {
   return out;
 }
 
-bool gathersNothing(const json& gathered) { return gathered == json::array({""}); }
-
 /// Equal for manifests that differ in their policies alone.
 std::string withoutPolicies(const Manifest& manifest) {
   json out = manifest.toJson();
@@ -80,11 +78,14 @@ void PromptReads::expect(const Session& host, const Manifest& manifest) {
   if (!m_gatherers.contains(shared) && host.beside(manifest)) m_gatherers.emplace(shared, manifest);
 }
 
+const Manifest& PromptReads::readerOf(const Manifest& manifest) const {
+  if (gatheredBy(manifest) != json::array({""})) return manifest;
+  const auto found = m_gatherers.find(withoutPolicies(manifest));
+  return found == m_gatherers.end() ? manifest : found->second;
+}
+
 std::string PromptReads::keyOf(const Manifest& manifest) const {
-  const std::string shared = withoutPolicies(manifest);
-  json gathers = gatheredBy(manifest);
-  if (gathersNothing(gathers) && m_gatherers.contains(shared)) gathers = json::array({kReceivedOnly});
-  return shared + gathers.dump();
+  return withoutPolicies(manifest) + gatheredBy(readerOf(manifest)).dump();
 }
 
 PromptReads::Work PromptReads::work() const {
@@ -151,9 +152,7 @@ Result<std::pair<std::unique_ptr<Session>, PromptReads::Looks>> PromptReads::ope
                                                                                   const Manifest& manifest,
                                                                                   const std::vector<TokenId>& prompt) {
   Read& read = readOf(keyOf(manifest), prompt);
-  if (const auto gatherer = m_gatherers.find(withoutPolicies(manifest));
-      gatherer != m_gatherers.end() && gathersNothing(gatheredBy(manifest)))
-    fresh = KV_TRY(host.beside(gatherer->second));
+  if (const Manifest& reader = readerOf(manifest); &reader != &manifest) fresh = KV_TRY(host.beside(reader));
   std::unique_ptr<Session> session = KV_TRY(forked(read, std::move(fresh), prompt));
   KV_TRY(takePolicies(*session, manifest));
   Looks looks = KV_TRY(looked(read, *session));

@@ -2,9 +2,9 @@
 // Reads the prompts of sweeps, each as rarely as possible. A policy decides when a prompt ends. So cells whose
 // manifests differ in their policies alone go on from one session that has read the prompt and not ended it: a fork
 // takes the cell's policies and ends the prompt there. What a policy gathers while tokens come (received attention,
-// gates, the memory of an added policy) is gathered by a session whose policies gather the same; what it looks at when
-// the prompt ends is looked at once for all that ask for the same. Results have the bits of a session that reads the
-// prompt alone. Any thread; several at a time.
+// gates, the memory of an added policy) is gathered by a session whose policies gather the same, or more; what it looks
+// at when the prompt ends is looked at once for all that ask for the same. Results have the bits of a session that
+// reads the prompt alone. Any thread; several at a time.
 #pragma once
 #include <map>
 #include <memory>
@@ -50,6 +50,8 @@ class PromptReads {
 
  private:
   struct Read;
+  /// The manifest under which a prompt is read for this one: its own, or that of an expected cell that gathers more.
+  const Manifest& readerOf(const Manifest& manifest) const;
   using Looks = std::shared_ptr<const PromptLooks>;
   /// A session with the manifest's policies whose prompt has not ended, and what they look at when it does.
   Result<std::pair<std::unique_ptr<Session>, Looks>> open(const Session& host, std::unique_ptr<Session> fresh,
