@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A fixed set of persistent workers for fork-join loops. The owner runs ops (one pool per engine thread).
-// Only the owning thread may call parallelFor and scratch, one loop at a time.
+// Only the owning thread may call parallelFor and scratch, one loop at a time; and beside it lone threads (LoneThread).
 // Results never depend on the number of workers: ops split work so that every output value is
 // computed by one worker in one order.
 #pragma once
@@ -10,6 +10,25 @@
 #include <memory>
 
 namespace kvlab::kernels {
+
+/// A thread that computes alone. Between enter() and leave(), both called by the thread, its loops on any pool take no
+/// workers, and its scratch is what this object holds. So several threads may call one pool at a time. The scratch
+/// stays from one enter() to the next.
+class LoneThread {
+ public:
+  LoneThread();
+  ~LoneThread();
+  LoneThread(const LoneThread&) = delete;
+  LoneThread& operator=(const LoneThread&) = delete;
+
+  void enter();
+  void leave();
+
+ private:
+  friend class ThreadPool;
+  struct Impl;
+  std::unique_ptr<Impl> m_impl;
+};
 
 class ThreadPool {
  public:

@@ -158,7 +158,7 @@ void sayFound(LiveContext& context) {
   for (const InvariantState& one : context.snapshot()->invariants) {
     if (one.ok) continue;
     const std::string when = one.since ? "; it broke " + intervalText(*one.since) : "";
-    return emit context.noted(QString::fromStdString(one.title + ": " + one.detail + when));
+    return emit context.noted(QString::fromStdString(std::string(one.title) + ": " + one.detail + when));
   }
 }
 

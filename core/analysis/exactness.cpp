@@ -10,22 +10,20 @@ namespace {
 
 std::vector<RowTarget> allRows(const CacheState& state) {
   std::vector<RowTarget> rows;
+  rows.reserve(state.context.size());
   for (std::int32_t p = 0; p < state.length(); ++p) rows.push_back(targetAt(state, p));
   return rows;
 }
 
-/// Fingerprints of the inputs from which a pass would compute the rows today. [rows]
-std::vector<Provenance> provenances(const CacheState& state, const LayerGroup& group,
-                                    const std::vector<RowTarget>& rows, const GroupPass& pass, std::uint64_t turn) {
-  std::vector<Provenance> out(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::size_t begin = at(pass.rowBegin[i]);
-    const std::size_t end = at(pass.rowEnd[i] - (pass.resident[i] ? 1 : 0));
-    out[i].ids = group.idSums[end] - group.idSums[begin];
-    out[i].phased = group.phasedSums[end] - group.phasedSums[begin] + phasedWord(rows[i].id, pass.phase[i]) +
-        borderWord(pass.rowBegin[i]) + turn;
-    out[i].context = state.contextSums[at(rows[i].position)];
-  }
+/// Fingerprint of the inputs from which a pass would compute row i today.
+Provenance provenance(const CacheState& state, const LayerGroup& group, const RowTarget& row, const GroupPass& pass,
+                      std::size_t i, std::uint64_t turn) {
+  const std::size_t begin = at(pass.rowBegin[i]), end = at(pass.rowEnd[i] - (pass.resident[i] ? 1 : 0));
+  Provenance out;
+  out.ids = group.idSums[end] - group.idSums[begin];
+  out.phased = group.phasedSums[end] - group.phasedSums[begin] + phasedWord(row.id, pass.phase[i]) +
+      borderWord(pass.rowBegin[i]) + turn;
+  out.context = state.contextSums[at(row.position)];
   return out;
 }
 
@@ -43,10 +41,9 @@ struct Verdicts {
     rowBegin.resize(own.size());
     rowEnd.resize(own.size());
     const GroupPass pass = groupPass(state.context, group, rows, cachePhases, LeftRows::Present);
-    const std::vector<Provenance> now = provenances(state, group, rows, pass, turn);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const std::size_t p = at(rows[i].position);
-      own[p] = verdict(group.provenance[at(rows[i].id.value())], now[i]);
+      own[p] = verdict(group.provenance[at(rows[i].id.value())], provenance(state, group, rows[i], pass, i, turn));
       rowBegin[p] = pass.rowBegin[i];
       rowEnd[p] = pass.rowEnd[i];
     }
@@ -156,10 +153,10 @@ void refreshProvenance(CacheState& state, bool cachePhases, std::uint64_t turn) 
   extendSums(state);
   const std::vector<RowTarget> rows = allRows(state);
   for (LayerGroup& group : state.groups) {
-    const std::vector<Provenance> today =
-        provenances(state, group, rows, groupPass(state.context, group, rows, cachePhases, LeftRows::Present), turn);
+    const GroupPass pass = groupPass(state.context, group, rows, cachePhases, LeftRows::Present);
     std::vector<Provenance> column(group.provenance.begin(), group.provenance.end());
-    for (std::size_t i = 0; i < rows.size(); ++i) column[at(rows[i].id.value())] = today[i];
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      column[at(rows[i].id.value())] = provenance(state, group, rows[i], pass, i, turn);
     group.provenance.assign(column);
   }
 }

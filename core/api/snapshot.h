@@ -96,7 +96,7 @@ struct TokenChance {
 };
 
 struct InvariantState {
-  std::string id, title;
+  std::string_view id, title;  // of the list of invariants
   bool ok = true;
   std::string detail = {};
   Tick lastPass{-1};   // the last check that looked and found nothing; -1 = never

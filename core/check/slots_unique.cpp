@@ -24,19 +24,12 @@ bool fewAndNew(const SharedMap& shared, std::span<const std::size_t> fresh, std:
   });
 }
 
-/// True if one of the slots is free. Most maps are a few runs, of which an allocator tells at once.
-bool anyFree(const SlotAllocator& allocator, const std::vector<std::span<const Slot>>& runs) {
-  return std::ranges::any_of(runs, [&](std::span<const Slot> run) { return allocator.anyFree(run); });
-}
-
-/// The slots in runs of consecutive ones; all of them in one piece where these are many.
-std::vector<std::span<const Slot>> runsOf(std::span<const Slot> slots) {
-  constexpr std::size_t kMost = 32;
-  std::vector<std::span<const Slot>> out;
+/// The slots in runs of consecutive ones: most maps are a few.
+std::vector<SlotRange> runsOf(std::span<const Slot> slots) {
+  std::vector<SlotRange> out;
   for (std::size_t begin = 0, end = 0; begin < slots.size(); begin = end) {
-    if (out.size() == kMost) return {slots};
     for (end = begin + 1; end < slots.size() && slots[end].value() == slots[end - 1].value() + 1;) ++end;
-    out.push_back(slots.subspan(begin, end - begin));
+    out.push_back({slots[begin], static_cast<std::int32_t>(end - begin)});
   }
   return out;
 }
@@ -89,9 +82,9 @@ void checkSlotsUnique(const CheckInput& input, Findings& findings) {
     const std::span<const Slot> slotOf = shared.map->slotOf.span(),
                                 all = slotOf.subspan(
                                     std::min(static_cast<std::size_t>(shared.map->first), slotOf.size()));
-    const std::vector<std::span<const Slot>> runs = runsOf(all);
+    const std::vector<SlotRange> runs = runsOf(all);
     for (const CacheLayer layer : shared.layers)
-      if (!inside || anyFree(input.store.slots(layer), runs))
+      if (!inside || input.store.slots(layer).anyFree(runs))
         checkFree(shared, layer, input.store.slots(layer), slots, findings);
   }
 }

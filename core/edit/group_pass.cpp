@@ -23,6 +23,8 @@ std::size_t rowsBefore(const ResidencyView& map, const Column<LedgerId>& context
 GroupPass groupPass(const Column<LedgerId>& context, const LayerGroup& group, std::span<const RowTarget> rows,
                     bool cachePhases, LeftRows left) {
   GroupPass pass;
+  for (std::vector<std::int32_t>* column : {&pass.phase, &pass.rowBegin, &pass.rowEnd}) column->reserve(rows.size());
+  pass.resident.reserve(rows.size());
   const ResidencyView& map = *group.map;
   const bool whole = map.size() == context.size();
   const std::int32_t first = left == LeftRows::Gone ? map.first : 0;

@@ -7,6 +7,17 @@
 #include "core/model/decoder/transformer.h"
 
 namespace kvlab {
+namespace {
+
+std::size_t threadsOf(const Transformer& transformer) {
+  const kernels::ThreadPool* pool = transformer.backend().context().pool;
+  return pool ? static_cast<std::size_t>(pool->threads()) : 1;
+}
+
+}  // namespace
+
+Lockstep::Lockstep(Transformer& wide) : m_wide(wide), m_pool(threadsOf(wide)) {}
+
 Lockstep::~Lockstep() {
   {
     const std::lock_guard lock(m_mutex);
@@ -23,14 +34,18 @@ void Lockstep::run(const std::vector<std::function<void()>>& jobs) {
   if (jobs.empty()) return;
   // The first job runs on this thread. Jobs without a thread run afterwards, with passes of their own.
   const std::size_t seated = std::min(jobs.size(), m_threads.size() + 1);
+  m_width = 2 * seated < m_pool ? kInTurn : std::min(seated, m_pool);
   for (std::size_t i = seated; i < jobs.size(); ++i) m_seats[i].state = State::Ended;
-  giveTurn(0);
-  work(lock, 0);
-  m_ended.wait(lock, [this] { return m_turn == kNobody; });
+  goOn();
+  await(lock, m_seats[0]);
+  work(lock, m_seats[0]);
+  m_ended.wait(lock, [this] { return count(State::Ended) == m_seats.size(); });
+  m_width = kInTurn;
   for (std::size_t i = seated; i < jobs.size(); ++i) {
     m_seats[i].state = State::Ready;
-    giveTurn(i);
-    work(lock, i);
+    goOn();
+    await(lock, m_seats[i]);
+    work(lock, m_seats[i]);
   }
 }
 
@@ -43,66 +58,81 @@ void Lockstep::seatAll(const std::vector<std::function<void()>>& jobs) {
     m_seats[i].us = 0;
   }
   try {
-    while (m_threads.size() + 1 < jobs.size()) m_threads.emplace_back([this, i = m_threads.size() + 1] { serve(i); });
+    while (m_threads.size() + 1 < jobs.size())
+      m_threads.emplace_back([this, &seat = m_seats[m_threads.size() + 1]] { serve(seat); });
   } catch (const std::system_error&) {  // no more threads
   }
 }
 
-void Lockstep::serve(std::size_t job) {
+void Lockstep::serve(Seat& seat) {
   std::unique_lock lock(m_mutex);
   while (true) {
-    await(lock, job);
+    await(lock, seat);
     if (m_over) return;
-    work(lock, job);
+    work(lock, seat);
   }
 }
 
-void Lockstep::await(std::unique_lock<std::mutex>& lock, std::size_t job) {
-  m_seats[job].turn.wait(lock, [&] { return m_turn == job || m_over; });
+void Lockstep::await(std::unique_lock<std::mutex>& lock, Seat& seat) {
+  seat.turn.wait(lock, [&] { return seat.state == State::Running || m_over; });
+  seat.thread = std::this_thread::get_id();
+  seat.since = Stopwatch();
+  if (m_width > kInTurn) seat.lone.enter();
 }
 
-void Lockstep::work(std::unique_lock<std::mutex>& lock, std::size_t job) {
+void Lockstep::work(std::unique_lock<std::mutex>& lock, Seat& seat) {
   lock.unlock();
-  (*m_seats[job].work)();
+  (*seat.work)();
   lock.lock();
-  m_seats[job].us += m_since.us();
-  m_seats[job].state = State::Ended;
-  handOver();
+  stop(seat, State::Ended);
 }
 
 void Lockstep::pass(Transformer& transformer, const WholePass& pass) {
   std::unique_lock lock(m_mutex);
-  const std::size_t job = m_turn;  // the running job is the caller
-  Seat& own = m_seats[job];
-  own.us += m_since.us();
+  Seat& own = caller();
   own.part = {&transformer, &pass};
-  own.state = State::Waiting;
-  handOver();
-  await(lock, job);
+  stop(own, State::Waiting);
+  await(lock, own);
   if (own.failure) std::rethrow_exception(std::exchange(own.failure, nullptr));
 }
 
 double Lockstep::usSoFar() {
   const std::lock_guard lock(m_mutex);
-  return m_seats[m_turn].us + m_since.us();  // the running job is the caller
+  const Seat& own = caller();
+  return own.us + own.since.us();
 }
 
-void Lockstep::giveTurn(std::size_t job) {
-  m_turn = job;
-  m_since = Stopwatch();
-  (job == kNobody ? m_ended : m_seats[job].turn).notify_one();
+/// The calling job ends its work, or waits for a pass; others go on.
+void Lockstep::stop(Seat& seat, State state) {
+  seat.us += seat.since.us();
+  seat.state = state;
+  seat.lone.leave();
+  goOn();
 }
 
-/// Gives the turn to the next job that is ready. If all jobs wait, makes their passes first.
-void Lockstep::handOver() {
-  const auto find = [&](State state) {
-    return static_cast<std::size_t>(
-        std::find_if(m_seats.begin(), m_seats.end(), [&](const Seat& one) { return one.state == state; }) -
-        m_seats.begin());
-  };
-  if (find(State::Ready) == m_seats.size() && find(State::Waiting) < m_seats.size()) meet();
-  const std::size_t next = find(State::Ready);
-  giveTurn(next < m_seats.size() ? next : kNobody);
+Lockstep::Seat& Lockstep::caller() {
+  return *std::find_if(m_seats.begin(), m_seats.end(), [](const Seat& one) {
+    return one.state == State::Running && one.thread == std::this_thread::get_id();
+  });
+}
+
+std::size_t Lockstep::count(State state) const {
+  return static_cast<std::size_t>(
+      std::count_if(m_seats.begin(), m_seats.end(), [&](const Seat& one) { return one.state == state; }));
+}
+
+/// Lets as many jobs run as there is room for. If all that have not ended wait, makes their passes first.
+void Lockstep::goOn() {
+  std::size_t running = count(State::Running);
+  if (running == 0 && count(State::Ready) == 0 && count(State::Waiting) > 0) meet();
+  for (Seat& seat : m_seats) {
+    if (running == m_width) break;
+    if (seat.state != State::Ready) continue;
+    seat.state = State::Running;
+    seat.turn.notify_one();
+    ++running;
+  }
+  if (running == 0) m_ended.notify_one();
 }
 
 void Lockstep::meet() {

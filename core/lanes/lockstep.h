@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the work of several sessions so that their forward passes can be made together. Each job has its own thread, but
-// only one of them runs at a time. A job that reaches a pass waits there. When every other job waits too, or has ended,
-// the passes are made together (Transformer::run of parts), and the jobs continue in turn. A session gives the same
-// result as alone. Any thread; one run() at a time.
+// Runs the work of several sessions so that their forward passes can be made together. Each job has its own thread. A
+// job that reaches a pass waits there. When every other job waits too, or has ended, the passes are made together
+// (Transformer::run of parts), and the jobs continue. Beside the passes, as many jobs run at a time as the back end has
+// threads, each on its own thread alone; where jobs are few beside the threads, they run in turn, each on all of them.
+// A session gives the same result as alone. Any thread; one run() at a time.
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -14,6 +15,7 @@
 
 #include "core/api/stopwatch.h"
 #include "core/model/decoder/whole_pass.h"
+#include "kernels/thread_pool.h"
 
 namespace kvlab {
 
@@ -21,7 +23,7 @@ class Lockstep : public PassRunner {
  public:
   /// wide: has room for the rows of the passes that are made together; where the waiting ones have more, each is made
   /// alone.
-  explicit Lockstep(Transformer& wide) : m_wide(wide) {}
+  explicit Lockstep(Transformer& wide);
   ~Lockstep() override;
 
   /// Returns when all jobs have ended. Jobs must not throw.
@@ -37,33 +39,38 @@ class Lockstep : public PassRunner {
   std::int64_t meetings() const { return m_meetings; }
 
  private:
-  enum class State : std::uint8_t { Ready, Waiting, Ended };
+  enum class State : std::uint8_t { Ready, Running, Waiting, Ended };
   struct Seat {
     const std::function<void()>* work = nullptr;
     State state = State::Ended;
+    std::thread::id thread = {};  // that runs the work
     PassPart part = {};
     std::exception_ptr failure = {};
     double us = 0;
+    Stopwatch since = {};
+    kernels::LoneThread lone = {};
     std::condition_variable turn = {};
   };
+  static constexpr std::size_t kInTurn = 1;
 
   void seatAll(const std::vector<std::function<void()>>& jobs);
-  void serve(std::size_t job);
-  void await(std::unique_lock<std::mutex>& lock, std::size_t job);
-  void work(std::unique_lock<std::mutex>& lock, std::size_t job);
-  void giveTurn(std::size_t job);
-  void handOver();
+  void serve(Seat& seat);
+  void await(std::unique_lock<std::mutex>& lock, Seat& seat);
+  void work(std::unique_lock<std::mutex>& lock, Seat& seat);
+  void stop(Seat& seat, State state);
+  Seat& caller();
+  std::size_t count(State state) const;
+  void goOn();
   void meet();
 
-  static constexpr std::size_t kNobody = ~std::size_t{0};
   Transformer& m_wide;
-  std::mutex m_mutex;  // guards the members below during run()
+  const std::size_t m_pool;  // threads of the back end
+  std::mutex m_mutex;        // guards the members below during run()
   std::deque<Seat> m_seats;
   std::vector<std::thread> m_threads;  // threads of seats 1, 2, ..; they stay between runs
   std::condition_variable m_ended;
-  std::size_t m_turn = kNobody;
+  std::size_t m_width = kInTurn;  // jobs that run at a time
   bool m_over = false;
-  Stopwatch m_since;
   std::int64_t m_passes = 0, m_meetings = 0;
 };
 

@@ -83,7 +83,7 @@ std::string commitText(const Timeline& timeline, std::int32_t number) {
 }  // namespace
 
 AlignmentLog::AlignmentLog() {
-  for (const Invariant& one : invariants()) m_lines.push_back({std::string(one.id), std::string(one.title)});
+  for (const Invariant& one : invariants()) m_lines.push_back({one.id, one.title});
 }
 
 CheckMark AlignmentLog::passed(const Violation& v) const { return m_marks.passed(numberOf(v.invariant), v.ledger); }

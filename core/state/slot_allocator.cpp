@@ -8,12 +8,13 @@
 namespace kvlab {
 namespace {
 
-/// True if each slot follows the one before it. No early end: compilers make vector code.
-bool isRun(std::span<const Slot> slots) {
-  std::uint32_t apart = slots.empty() ? 1 : 0;
-  for (std::size_t i = 0; i < slots.size(); ++i)
-    apart |= static_cast<std::uint32_t>(slots[i].value() - slots[0].value()) ^ static_cast<std::uint32_t>(i);
-  return apart == 0;
+template <class IsFree>
+bool anyOf(std::span<const SlotRange> runs, const IsFree& isFree) {
+  return std::ranges::any_of(runs, [&](const SlotRange& run) {
+    for (std::int32_t i = 0; i < run.count; ++i)
+      if (isFree(Slot(run.first.value() + i))) return true;
+    return false;
+  });
 }
 
 }  // namespace
@@ -63,11 +64,12 @@ void FreeSlots::restart(std::span<const Slot> taken) {
   touch(static_cast<std::int32_t>(m_taken.size()));
 }
 
-bool FreeSlots::anyFree(std::span<const Slot> slots) const {
-  const std::span<const std::uint8_t> taken(m_taken);
-  if (isRun(slots) && at(slots.back()) < taken.size())
-    return std::memchr(&taken[at(slots.front())], 0, slots.size()) != nullptr;
-  return std::ranges::any_of(slots, [taken](Slot slot) { return at(slot) >= taken.size() || !taken[at(slot)]; });
+bool FreeSlots::anyFree(std::span<const SlotRange> runs) const {
+  return std::ranges::any_of(runs, [this](const SlotRange& run) {
+    const std::size_t first = at(run.first), count = at(run.count);
+    if (count == 1 || first + count > m_taken.size()) return isFree(Slot(run.first.value() + run.count - 1));
+    return std::memchr(&m_taken[first], 0, count) != nullptr;
+  });
 }
 
 std::optional<std::int32_t> FreeSlots::end() const {
@@ -121,8 +123,8 @@ bool RunSlots::isFree(Slot slot) const {
   return known && (slot.value() + m_slots - m_next % m_slots) % m_slots < m_free;
 }
 
-bool RunSlots::anyFree(std::span<const Slot> slots) const {
-  return std::ranges::any_of(slots, [this](Slot slot) { return RunSlots::isFree(slot); });
+bool RunSlots::anyFree(std::span<const SlotRange> runs) const {
+  return anyOf(runs, [this](Slot slot) { return RunSlots::isFree(slot); });
 }
 
 // --- pages -------------------------------------------------------------------------------------------
@@ -212,8 +214,8 @@ bool PageSlots::isFree(Slot slot) const {
   return slot.value() >= 0 && at(slot.value()) < m_taken.size() && !m_taken[at(slot.value())];
 }
 
-bool PageSlots::anyFree(std::span<const Slot> slots) const {
-  return std::ranges::any_of(slots, [this](Slot slot) { return PageSlots::isFree(slot); });
+bool PageSlots::anyFree(std::span<const SlotRange> runs) const {
+  return anyOf(runs, [this](Slot slot) { return PageSlots::isFree(slot); });
 }
 
 }  // namespace kvlab

@@ -21,6 +21,12 @@ enum class Placing : std::uint8_t {
   Look,     // rows of a pass that only looks and gives them back
 };
 
+/// Consecutive slots.
+struct SlotRange {
+  Slot first;
+  std::int32_t count;
+};
+
 class SlotAllocator {
  public:
   virtual ~SlotAllocator() = default;
@@ -39,7 +45,7 @@ class SlotAllocator {
   virtual void restart(std::span<const Slot> taken) = 0;
   virtual bool isFree(Slot slot) const = 0;
   /// True if one of these is free.
-  virtual bool anyFree(std::span<const Slot> slots) const = 0;
+  virtual bool anyFree(std::span<const SlotRange> runs) const = 0;
   /// For each of the first `below` slots, whether it is free.
   std::vector<bool> free(std::int32_t below) const;
   /// The end of the slots that are taken, where resize() can cut a pool off behind it.
@@ -72,7 +78,7 @@ class FreeSlots : public SlotAllocator {
   void give(std::span<const Slot> slots) override;
   void restart(std::span<const Slot> taken) override;
   bool isFree(Slot slot) const override { return at(slot) >= m_taken.size() || !m_taken[at(slot)]; }
-  bool anyFree(std::span<const Slot> slots) const override;
+  bool anyFree(std::span<const SlotRange> runs) const override;
   std::optional<std::int32_t> end() const override;
   void resize(std::int32_t slots) override;
   /// Takes slots that are free and were handed out before.
@@ -97,7 +103,7 @@ class RunSlots : public SlotAllocator {
   void give(std::span<const Slot> slots) override;
   void restart(std::span<const Slot> taken) override;
   bool isFree(Slot slot) const override;
-  bool anyFree(std::span<const Slot> slots) const override;
+  bool anyFree(std::span<const SlotRange> runs) const override;
   void place(std::int32_t next, std::int32_t free);
   /// Adds slots of rows that left at the old end, before the layout calls place().
   void widen(std::int32_t rows) { m_free += rows; }
@@ -122,7 +128,7 @@ class PageSlots : public SlotAllocator {
   void give(std::span<const Slot> slots) override;
   void restart(std::span<const Slot> taken) override;
   bool isFree(Slot slot) const override;
-  bool anyFree(std::span<const Slot> slots) const override;
+  bool anyFree(std::span<const SlotRange> runs) const override;
   std::int32_t block() const { return m_block; }
   std::int32_t pages() const { return static_cast<std::int32_t>(m_used.size()); }
   /// Takes the first slot of a free page; -1 if there is none.

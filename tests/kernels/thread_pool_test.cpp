@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <new>
@@ -9,6 +10,7 @@
 #include "kernels/thread_pool.h"
 #include "support/runner.h"
 
+using kvlab::kernels::LoneThread;
 using kvlab::kernels::ThreadPool;
 
 class ThreadPoolTest : public QObject {
@@ -20,6 +22,7 @@ class ThreadPoolTest : public QObject {
   void scratchIsPerWorkerAndKept();
   void hasTheThreadsThatThereAre();
   void aChunkThatThrowsEndsTheLoop();
+  void loneThreadsUseAPoolBesideItsOwner();
 };
 
 void ThreadPoolTest::coversEveryIndexOnce() {
@@ -73,6 +76,42 @@ void ThreadPoolTest::hasTheThreadsThatThereAre() {
   std::atomic<int64_t> sum = 0;
   few->parallelFor(0, 5000, 1, [&](int64_t from, int64_t, int worker) { sum += worker < few->threads() ? from : -1; });
   QCOMPARE(sum.load(), int64_t{5000} * 4999 / 2);
+}
+
+/// Each fills scratch of its own and reads it again while the others do the same.
+void ThreadPoolTest::loneThreadsUseAPoolBesideItsOwner() {
+  constexpr int kRounds = 200, kItems = 64;
+  ThreadPool pool(3);
+  std::atomic<int> wrong = 0, away = 0;
+  const auto loops = [&](int mark) {
+    const std::thread::id here = std::this_thread::get_id();
+    for (int round = 0; round < kRounds; ++round) {
+      std::byte* const shared = pool.sharedScratch(kItems);
+      std::fill_n(shared, kItems, std::byte(mark));
+      std::atomic<int> items = 0;
+      pool.parallelFor(0, kItems, 1, [&](int64_t at, int64_t, int worker) {
+        std::byte* const own = pool.scratch(worker, kItems);
+        std::fill_n(own, kItems, std::byte(mark + at));
+        std::this_thread::yield();
+        wrong += own[kItems - 1] != std::byte(mark + at) || shared[at] != std::byte(mark);
+        away += mark > 0 && std::this_thread::get_id() != here;
+        ++items;
+      });
+      wrong += items != kItems;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int mark = 1; mark <= 3; ++mark)
+    threads.emplace_back([&, mark] {
+      LoneThread lone;
+      lone.enter();
+      loops(mark);
+      lone.leave();
+    });
+  loops(0);
+  for (std::thread& thread : threads) thread.join();
+  QCOMPARE(wrong.load(), 0);
+  QCOMPARE(away.load(), 0);
 }
 
 void ThreadPoolTest::aChunkThatThrowsEndsTheLoop() {

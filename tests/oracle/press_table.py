@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scores and times of kvpress on the samples of a sweep, by its own pipeline: a column beside the sweep's summary.
 
-    python press_table.py SWEEP MODEL.gguf [--keep 0.1,0.25,0.5] [--presses snapkv:kvpress,...] > presses.csv
+    python press_table.py SWEEP MODEL.gguf [--keep 0.1,0.25,0.5] [--presses snapkv:kvpress,...] [--samples N]
+           > presses.csv
 
 SWEEP: a folder with questions.jsonl. Each press prunes the context of a sample to the given shares of its rows; the
 pipeline asks the question and answers with the likeliest tokens. A line for each press, share, task and length: mean
 score (share of the wanted texts in the answer), answers, seconds of an answer with its context. Without a press: full.
+--samples: the first so many of each task and length alone.
 The tokens are those of the sweep: what the tokenizer makes of the context, and of question, line end and answer prefix."""
 import argparse
 import sys
@@ -23,6 +25,7 @@ def main():
     asked.add_argument("model", type=Path)
     asked.add_argument("--keep", default="0.1,0.25,0.5")
     asked.add_argument("--presses", default="")
+    asked.add_argument("--samples", type=int, default=0)
     given = asked.parse_args()
 
     import torch
@@ -37,7 +40,11 @@ def main():
     model = load(given.model)
     model.set_attn_implementation("sdpa")
     pipeline = KVPressTextGenerationPipeline(model=model, tokenizer=tokenizer)
-    samples = lines(given.sweep / "questions.jsonl")
+    samples, seen = [], defaultdict(int)
+    for sample in lines(given.sweep / "questions.jsonl"):
+        seen[sample["prompts"]] += 1
+        if not given.samples or seen[sample["prompts"]] <= given.samples:
+            samples.append(sample)
     wanted = [name for name in given.presses.split(",") if name]
     runs = [("full", "", None)]
     for name, _, make in REAL:

@@ -71,7 +71,7 @@ class DeedsTest : public QObject {
       randomCommit(s, random);
       if (s->state().length() > 0 && i % 3 == 0) (void)s.verb("step");
       for (const InvariantState& one : s->snapshot()->invariants)
-        QVERIFY2(one.ok, (one.id + " after edit " + std::to_string(i) + ": " + one.detail).c_str());
+        QVERIFY2(one.ok, ("edit " + std::to_string(i) + ", " + std::string(one.id) + ": " + one.detail).c_str());
     }
   }
 };

@@ -117,7 +117,7 @@ class TwoLayouts {
         return fail(lane, "a refused call changed the state: " + result.error().text());
       if (!result && result.error().code == "guard") return fail(lane, result.error().text());
       for (const InvariantState& one : (*lane.session)->check(true))
-        if (!one.ok) return fail(lane, one.id + ": " + one.detail);
+        if (!one.ok) return fail(lane, std::string(one.id) + ": " + one.detail);
       if (!alone && first && *first != outcome)
         return fail(lane,
                     "differs: " + outcome + " is not " + *first + (result ? "" : ": " + result.error().text()) +

@@ -39,7 +39,7 @@ inline std::vector<std::string> drilledLayouts() {
 inline QByteArray lastFindings(const SessionFixture& s) {
   QByteArray out;
   for (const InvariantState& state : s->health().alignment.lines())
-    if (!state.ok) out += QByteArray::fromStdString(state.id + ": " + state.detail + "\n");
+    if (!state.ok) out += QByteArray::fromStdString(std::string(state.id) + ": " + state.detail + "\n");
   return out;
 }
 

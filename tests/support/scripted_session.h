@@ -48,7 +48,7 @@ inline std::vector<int> someIds(int n, int vocab, unsigned seed) {
 /// "" or the first invariant that does not hold.
 inline QString broken(Session& s) {
   for (const InvariantState& invariant : s.check(true))
-    if (!invariant.ok) return QString::fromStdString(invariant.id + ": " + invariant.detail);
+    if (!invariant.ok) return QString::fromStdString(std::string(invariant.id) + ": " + invariant.detail);
   return {};
 }
 

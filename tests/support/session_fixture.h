@@ -127,7 +127,7 @@ class SessionFixture {
   QByteArray damage() const {
     QByteArray out;
     for (const InvariantState& state : session->check(true))
-      if (!state.ok) out += QByteArray::fromStdString(state.id + ": " + state.detail + "\n");
+      if (!state.ok) out += QByteArray::fromStdString(std::string(state.id) + ": " + state.detail + "\n");
     return out;
   }
   /// True without damage; damage goes to the log.

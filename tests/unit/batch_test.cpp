@@ -51,6 +51,7 @@ void BatchTest::areWhatTheyWouldBeAlone_data() {
   QTest::addColumn<bool>("together");
   QTest::newRow("together") << "{}" << true;
   QTest::newRow("apart") << "{}" << false;
+  QTest::newRow("threads") << R"({"threads":4})" << true;
   QTest::newRow("ring") << R"({"layout":"ring_fused","ring":{"window":40},"kv":{"k":"int8","v":"int8"}})" << true;
   QTest::newRow("pages") << R"({"layout":"paged:block=4","executor":"descending","prefill_chunk":7})" << true;
 }

@@ -538,7 +538,8 @@ void CacheFileTest::damagedBytes() {
     ++accepted;
     QVERIFY(importRows(*s, *rows, false));
     for (const InvariantState& one : s->check(true))
-      QVERIFY2(one.ok || one.id == "exact_rows" || one.id == "next_logits", (one.id + ": " + one.detail).c_str());
+      QVERIFY2(one.ok || one.id == "exact_rows" || one.id == "next_logits",
+               (std::string(one.id) + ": " + one.detail).c_str());
     call(*s, "undo");
   }
   qInfo("%d changed files were caches too", accepted);

@@ -50,7 +50,7 @@ std::string bytesOf(const Session& session, const Damaged& one) {
 std::set<std::string> red(const Session& session) {
   std::set<std::string> out;
   for (const InvariantState& line : session.health().alignment.lines())
-    if (!line.ok) out.insert(line.id);
+    if (!line.ok) out.emplace(line.id);
   return out;
 }
 

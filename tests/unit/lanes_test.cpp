@@ -101,7 +101,7 @@ void LanesTest::areSeparateRuns_data() {
 void LanesTest::areSeparateRuns() {
   QFETCH(int, lanes);
   QFETCH(bool, together);
-  const json base = tinyManifest();
+  const json base = tinyManifest({{"threads", together ? 3 : 1}});
   const std::vector<json> changes(kChanges.begin(), kChanges.begin() + lanes - 1);
   const auto origin = opened(base);
   const auto group = made(*origin, changes, {.together = together});

@@ -434,7 +434,8 @@ void WlodCacheTest::damagedBytes() {
     if (++accepted % 8) continue;
     QVERIFY(importRows(*s, *rows, false));
     for (const InvariantState& one : s->check(true))
-      QVERIFY2(one.ok || one.id == "exact_rows" || one.id == "wlod_rows", (one.id + ": " + one.detail).c_str());
+      QVERIFY2(one.ok || one.id == "exact_rows" || one.id == "wlod_rows",
+               (std::string(one.id) + ": " + one.detail).c_str());
     call(*s, "undo");
   }
   qInfo("%d changed files were caches too", accepted);

@@ -28,7 +28,7 @@ json collapseArgs(std::int32_t start) {
 QByteArray findingsOf(const SessionFixture& s) {
   QByteArray out;
   for (const InvariantState& one : s->snapshot()->invariants)
-    if (!one.ok) out += QByteArray::fromStdString(one.id + ": " + one.detail + "; ");
+    if (!one.ok) out += QByteArray::fromStdString(std::string(one.id) + ": " + one.detail + "; ");
   return out;
 }
 

@@ -47,6 +47,17 @@ class Buffer {
 
 }  // namespace
 
+struct LoneThread::Impl {
+  Buffer scratch, shared;
+  static thread_local Impl* here;  // null: the thread owns the pools that it calls
+};
+thread_local LoneThread::Impl* LoneThread::Impl::here = nullptr;
+
+LoneThread::LoneThread() : m_impl(std::make_unique<Impl>()) {}
+LoneThread::~LoneThread() = default;
+void LoneThread::enter() { Impl::here = m_impl.get(); }
+void LoneThread::leave() { Impl::here = nullptr; }
+
 // A loop is published by writing its fields, opening the gate and advancing the epoch. Workers
 // enter through the gate (a count of workers inside, plus an open bit) and take chunks; the caller
 // closes the gate when no chunk is left and waits only for workers that entered, so a worker that is
@@ -159,7 +170,7 @@ void ThreadPool::run(int64_t begin, int64_t end, int64_t grain, Call call) {
   if (begin >= end) return;
   grain = std::max<int64_t>(1, grain);
   Impl& p = *m_impl;
-  if (p.workers.empty() || end - begin <= grain) {
+  if (p.workers.empty() || end - begin <= grain || LoneThread::Impl::here) {
     for (int64_t at = begin; at < end; at += grain) call.fn(call.object, at, std::min(end, at + grain), 0);
     return;
   }
@@ -177,9 +188,13 @@ void ThreadPool::run(int64_t begin, int64_t end, int64_t grain, Call call) {
 }
 
 std::byte* ThreadPool::scratch(int worker, size_t bytes) {
-  return m_impl->buffers[static_cast<size_t>(worker)].atLeast(bytes);
+  LoneThread::Impl* const lone = LoneThread::Impl::here;
+  return (lone ? lone->scratch : m_impl->buffers[static_cast<size_t>(worker)]).atLeast(bytes);
 }
 
-std::byte* ThreadPool::sharedScratch(size_t bytes) { return m_impl->shared.atLeast(bytes); }
+std::byte* ThreadPool::sharedScratch(size_t bytes) {
+  LoneThread::Impl* const lone = LoneThread::Impl::here;
+  return (lone ? lone->shared : m_impl->shared).atLeast(bytes);
+}
 
 }  // namespace kvlab::kernels

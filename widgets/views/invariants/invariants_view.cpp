@@ -16,7 +16,7 @@
 
 namespace kvlab {
 namespace {
-InvariantLine* lineOf(std::vector<InvariantLine>& lines, const std::string& id) {
+InvariantLine* lineOf(std::vector<InvariantLine>& lines, std::string_view id) {
   const auto at = std::ranges::find(lines, id, [](const InvariantLine& line) { return line.state.id; });
   return at == lines.end() ? nullptr : &*at;
 }
@@ -78,7 +78,7 @@ QString costText(const Snapshot& snapshot) {
 }
 
 /// What a check leaves out where a device computes; empty if it looks at the same.
-QString leftOutText(const Snapshot& snapshot, const std::string& id) {
+QString leftOutText(const Snapshot& snapshot, std::string_view id) {
   if (!snapshot.info || !snapshot.info->backend.starts_with("cuda")) return {};
   if (id == "exact_rows") return InvariantsView::tr("On a device the newest row is looked at by level full alone.");
   if (id == "gate_scores") return InvariantsView::tr("On a device no score of a gate is computed again.");
@@ -112,7 +112,7 @@ InvariantModel::InvariantModel(QObject* parent) : LineModel(parent) {
                                  : line.state.ok           ? Tone::Ok
                                                            : Tone::Error; });
   add("invariant", tr("Invariant"), tr("What must always hold"), QString(20, 'x'), [](Line line) {
-    return QString::fromStdString(line.state.title);
+    return wordOf(line.state.title);
   }).words();
   add("last_pass", tr("Last pass"), tr("Last tick after which a check looked at the invariant and found nothing"),
       {"tick 100", 1}, [](Line line) { return lastPassText(line.state); })
@@ -128,7 +128,7 @@ InvariantModel::InvariantModel(QObject* parent) : LineModel(parent) {
   withLines(kBadRole, [](Line line) { return !line.state.ok; });
   withLines(Qt::ToolTipRole, [](Line line) {
     return QStringLiteral("%1 (%2)\n%3")
-        .arg(QString::fromStdString(line.state.title), QString::fromStdString(line.state.id), detailText(line))
+        .arg(wordOf(line.state.title), wordOf(line.state.id), detailText(line))
         .trimmed();
   });
 }
@@ -161,13 +161,8 @@ void InvariantModel::showFull(const nlohmann::json& answer, Tick tick) {
   std::vector<InvariantLine> lines = m_lines;
   for (const nlohmann::json& entry : answer) {
     const std::string id = memberOr(entry, "id", std::string());
-    if (id.empty()) continue;
-    InvariantLine* line = lineOf(lines, id);
-    if (!line) {
-      line = &lines.emplace_back();
-      line->state.id = id;
-      line->state.title = memberOr(entry, "title", std::string());
-    }
+    InvariantLine* const line = lineOf(lines, id);
+    if (!line) continue;
     line->state.ok = memberOr(entry, "ok", true);
     line->state.detail = memberOr(entry, "detail", std::string());
     if (line->state.ok) line->state.since.reset();
@@ -294,8 +289,7 @@ void InvariantsView::showDetail() {
   if (!any) return;
   const InvariantLine& line = m_model->lines()[at(row)];
   const QString detail = detailText(line);
-  QString text =
-      QStringLiteral("%1 (%2)").arg(QString::fromStdString(line.state.title), QString::fromStdString(line.state.id));
+  QString text = QStringLiteral("%1 (%2)").arg(wordOf(line.state.title), wordOf(line.state.id));
   text += QLatin1Char('\n') + (detail.isEmpty() ? QString() : detail + QStringLiteral(". ")) + passedText(line.state);
   if (const SnapshotPtr snapshot = shown())
     for (const QString& more : {leftOutText(*snapshot, line.state.id), costText(*snapshot)})
