@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/analysis/exactness.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "core/edit/group_pass.h"
 #include "core/edit/recompute.h"
 #include "core/state/provenance.h"
@@ -140,7 +143,35 @@ ExactnessMap exactness(CacheState& state, bool cachePhases, std::uint64_t turn) 
   return out;
 }
 
+namespace {
+
+/// lastExactness() where all layers have one map of the whole context and no window: a row saw all rows in front of it.
+/// None = elsewhere. From the third layer on a row has seen every row in front of it that its first layer made inexact.
+std::optional<std::vector<Exactness>> ofOneWholeMap(const CacheState& state, std::uint64_t turn) {
+  if (state.groups.size() != 1 || !state.pasts.empty() || state.cacheLayers().last() < Layer(2)) return std::nullopt;
+  const LayerGroup& group = state.groups.front();
+  const std::span<const LedgerId> context = state.context.span();
+  const std::span<const std::int32_t> phases = group.map->phases.span();
+  if (group.window > 0 || phases.size() != context.size() || !std::ranges::equal(group.map->ledger, context))
+    return std::nullopt;
+  std::vector<Exactness> out(context.size());
+  Exactness fromHere = Exactness::Exact;  // label of the rows that are computed alike
+  Provenance seen = {};                   // sums of the rows so far
+  for (std::size_t i = 0; i < context.size(); ++i) {
+    const std::uint64_t id = idWord(context[i]), phased = phasedWord(context[i], phases[i]);
+    const Exactness own = verdict(group.provenance[at(context[i])],
+                                  {.ids = seen.ids, .phased = seen.phased + phased + turn, .context = seen.context});
+    out[i] = own == Exactness::Exact ? fromHere : own;
+    if (own != Exactness::Exact) fromHere = Exactness::Inherited;
+    seen = {.ids = seen.ids + id, .phased = seen.phased + phased, .context = seen.context + id};
+  }
+  return out;
+}
+
+}  // namespace
+
 std::vector<Exactness> lastExactness(CacheState& state, bool cachePhases, std::uint64_t turn) {
+  if (std::optional<std::vector<Exactness>> known = ofOneWholeMap(state, turn)) return *std::move(known);
   std::vector<Exactness> out(state.context.size(), Exactness::Exact);
   const CacheLayers all = state.cacheLayers();
   throughLayers(state, cachePhases, turn, [&](CacheLayer layer, const std::vector<Exactness>& input, const Labels&) {

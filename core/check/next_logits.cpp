@@ -162,6 +162,7 @@ void checkNextLogits(const CheckInput& input, Findings& findings) {
     findings.add(
         {},
         "there are " + std::to_string(logits.size()) + " logits, the vocabulary has " + std::to_string(input.vocab));
+  if (!input.full && input.passed && input.passed->logits == state.logits) return;  // the numbers have passed
   // A whole vocabulary: no branch for each.
   const auto wrong = std::ranges::count_if(
       logits, [](float x) { return (std::bit_cast<std::uint32_t>(x) & 0x7f800000u) == 0x7f800000u; });

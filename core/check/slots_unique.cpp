@@ -24,16 +24,6 @@ bool fewAndNew(const SharedMap& shared, std::span<const std::size_t> fresh, std:
   });
 }
 
-/// The slots in runs of consecutive ones: most maps are a few.
-std::vector<SlotRange> runsOf(std::span<const Slot> slots) {
-  std::vector<SlotRange> out;
-  for (std::size_t begin = 0, end = 0; begin < slots.size(); begin = end) {
-    for (end = begin + 1; end < slots.size() && slots[end].value() == slots[end - 1].value() + 1;) ++end;
-    out.push_back({slots[begin], static_cast<std::int32_t>(end - begin)});
-  }
-  return out;
-}
-
 /// Reports slots outside the pool and slots named twice; false if there are some outside.
 bool checkNamed(const SharedMap& shared, std::int32_t slots, Findings& findings) {
   const std::span<const Slot> all = shared.map->slotOf.span();

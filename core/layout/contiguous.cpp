@@ -45,7 +45,7 @@ Result<std::int64_t> Contiguous::settle(Settling& settling, LayoutContext& conte
     settling.group.map = std::move(settled);
   }
   for (const CacheLayer layer : settling.layers)
-    context.store.slots(layer).restart(settling.group.map->residentSlots());
+    context.store.slots(layer).restart(runsOf(settling.group.map->residentSlots()));
   return std::int64_t{0};
 }
 

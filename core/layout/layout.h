@@ -73,7 +73,7 @@ class StorageLayout {
   virtual Result<std::int64_t> settle(Settling& settling, LayoutContext& context) const = 0;
   /// Frees every slot but those of the group's rows.
   virtual void restart(const LayerGroup& group, SlotAllocator& slots) const {
-    slots.restart(group.stored().residentSlots());
+    slots.restart(runsOf(group.stored().residentSlots()));
   }
   /// Called when a window has excluded rows of an in-place layer and rows have not settled yet.
   virtual void dropped(SlotAllocator&, std::int32_t /*rows*/) const {}

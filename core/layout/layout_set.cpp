@@ -288,8 +288,10 @@ LayerSlots LayoutSet::heldBy(const CacheState& state) const {
 void LayoutSet::restart(CacheStore& store, const CacheState& state) const { restart(store, state, heldBy(state)); }
 
 void LayoutSet::restart(CacheStore& store, const CacheState& state, const LayerSlots& held) const {
+  std::vector<SlotRange> runs;
   for (const CacheLayer layer : store.layers()) {
-    store.slots(layer).restart(held[at(layer)]);
+    if (at(layer) == 0 || held[at(layer)] != held[at(layer) - 1]) runs = runsOf(held[at(layer)]);
+    store.slots(layer).restart(runs);
     if (layout(layer).inPlace()) layout(layer).restart(state.group(layer), store.slots(layer));
   }
 }

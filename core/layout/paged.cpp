@@ -188,7 +188,7 @@ class Paged : public StorageLayout {
     }
     for (const CacheLayer layer : layers) {
       out.bytes += KV_TRY(moveAll(context.store.pool(layer), moves));
-      context.store.slots(layer).restart(slots);
+      context.store.slots(layer).restart(runsOf(slots));
     }
     rewrite(group, slots);
     return out;

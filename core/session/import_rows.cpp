@@ -351,7 +351,7 @@ Result<Commit> written(Commit commit, const CacheImport& rows, const CacheState&
     parts.store.overwrites(commit.freed);
     commit.added = commit.freed = LayerSlots(layers.size());
     for (const CacheLayer layer : layers)
-      parts.store.slots(layer).restart(commit.state.group(layer).stored().residentSlots());
+      parts.store.slots(layer).restart(runsOf(commit.state.group(layer).stored().residentSlots()));
   }
   const Result<std::int64_t> moved = guarded("the cache was not loaded", [&]() -> Result<std::int64_t> {
     for (const CacheLayer layer : layers)

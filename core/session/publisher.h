@@ -22,8 +22,12 @@ class Publisher {
   void setReceiver(std::function<void(SnapshotPtr)> receive) { m_receive = std::move(receive); }
   /// Stores the description of the session's model for all snapshots.
   void describe(const SessionParts& parts);
-  /// Takes over the description by another publisher.
-  void describeAs(const Publisher& other) { m_info = other.m_info; }
+  /// Takes over the description by another publisher, and its list of likely tokens.
+  void describeAs(const Publisher& other) {
+    m_info = other.m_info;
+    m_likeliestOf = other.m_likeliestOf;
+    m_likeliest = other.m_likeliest;
+  }
   /// Sends a snapshot of the present state. Sends nothing while history executes commands again.
   void publish(Session& session);
   /// Later serials are greater than `serial`, for readers that have seen snapshots of another session.

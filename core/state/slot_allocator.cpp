@@ -3,7 +3,6 @@
 
 #include <cstring>
 #include <numeric>
-#include <utility>
 
 namespace kvlab {
 namespace {
@@ -18,6 +17,15 @@ bool anyOf(std::span<const SlotRange> runs, const IsFree& isFree) {
 }
 
 }  // namespace
+
+std::vector<SlotRange> runsOf(std::span<const Slot> slots) {
+  std::vector<SlotRange> out;
+  for (std::size_t begin = 0, end = 0; begin < slots.size(); begin = end) {
+    for (end = begin + 1; end < slots.size() && slots[end].value() == slots[end - 1].value() + 1;) ++end;
+    out.push_back({slots[begin], static_cast<std::int32_t>(end - begin)});
+  }
+  return out;
+}
 
 void removeSlots(std::vector<Slot>& from, std::vector<Slot> less) {
   if (less.empty()) return;
@@ -57,10 +65,13 @@ void FreeSlots::give(std::span<const Slot> slots) {
   m_used -= static_cast<std::int32_t>(slots.size());
 }
 
-void FreeSlots::restart(std::span<const Slot> taken) {
-  m_taken.assign(taken.empty() ? 0 : at(std::ranges::max(taken)) + 1, 0);
+void FreeSlots::restart(std::span<const SlotRange> taken) {
+  m_taken.clear();
   m_used = 0, m_lowest = 0;
-  claim(taken);
+  for (const SlotRange& run : taken) {
+    m_taken.resize(std::max(m_taken.size(), at(run.first) + at(run.count)));
+    claim(run);
+  }
   touch(static_cast<std::int32_t>(m_taken.size()));
 }
 
@@ -86,7 +97,13 @@ void FreeSlots::resize(std::int32_t slots) {
 }
 
 void FreeSlots::claim(std::span<const Slot> slots) {
-  for (const Slot slot : slots) m_used += 1 - std::exchange(m_taken[at(slot)], std::uint8_t{1});
+  for (const SlotRange& run : runsOf(slots)) claim(run);
+}
+
+void FreeSlots::claim(const SlotRange& run) {
+  std::uint8_t* const first = &m_taken[at(run.first)];
+  m_used += static_cast<std::int32_t>(std::count(first, first + run.count, std::uint8_t{0}));
+  std::fill_n(first, run.count, std::uint8_t{1});
 }
 
 // --- one after another -------------------------------------------------------------------------------
@@ -106,10 +123,14 @@ void RunSlots::give(std::span<const Slot> slots) {
   m_free += count;
 }
 
-void RunSlots::restart(std::span<const Slot> taken) {
-  const auto rows = static_cast<std::int32_t>(taken.size());
-  for (const Slot slot : taken) touch(slot.value() + 1);
-  place(taken.empty() ? 0 : (taken.back().value() + 1) % m_slots, m_lap - rows);
+void RunSlots::restart(std::span<const SlotRange> taken) {
+  std::int32_t rows = 0, next = 0;
+  for (const SlotRange& run : taken) {
+    next = run.first.value() + run.count;
+    rows += run.count;
+    touch(next);
+  }
+  place(next % m_slots, m_lap - rows);
 }
 
 void RunSlots::place(std::int32_t next, std::int32_t free) {
@@ -200,14 +221,15 @@ void PageSlots::give(std::span<const Slot> slots) {
   }
 }
 
-void PageSlots::restart(std::span<const Slot> taken) {
+void PageSlots::restart(std::span<const SlotRange> taken) {
   m_taken.assign(m_taken.size(), false);
   m_used.assign(m_used.size(), 0);
   m_stack.resize(m_used.size());
   std::iota(m_stack.rbegin(), m_stack.rend(), 0);
   m_freePages = pages();
   m_free = static_cast<std::int32_t>(m_taken.size());
-  for (Slot slot : taken) takeSlot(slot);
+  for (const SlotRange& run : taken)
+    for (std::int32_t i = 0; i < run.count; ++i) takeSlot(Slot(run.first.value() + i));
 }
 
 bool PageSlots::isFree(Slot slot) const {

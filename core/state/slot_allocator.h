@@ -26,6 +26,8 @@ struct SlotRange {
   Slot first;
   std::int32_t count;
 };
+/// The slots, in their order, in runs of consecutive ones: most maps are a few.
+std::vector<SlotRange> runsOf(std::span<const Slot> slots);
 
 class SlotAllocator {
  public:
@@ -42,7 +44,7 @@ class SlotAllocator {
   /// Returns slots that no state names. Allocates no memory: take() has reserved enough.
   virtual void give(std::span<const Slot> slots) = 0;
   /// Frees every slot except `taken`, given in logical order.
-  virtual void restart(std::span<const Slot> taken) = 0;
+  virtual void restart(std::span<const SlotRange> taken) = 0;
   virtual bool isFree(Slot slot) const = 0;
   /// True if one of these is free.
   virtual bool anyFree(std::span<const SlotRange> runs) const = 0;
@@ -76,7 +78,7 @@ class FreeSlots : public SlotAllocator {
   std::int32_t available(Placing) const override { return m_slots - m_used; }
   void take(std::int32_t count, std::vector<Slot>& out, Placing, Slot) override;
   void give(std::span<const Slot> slots) override;
-  void restart(std::span<const Slot> taken) override;
+  void restart(std::span<const SlotRange> taken) override;
   bool isFree(Slot slot) const override { return at(slot) >= m_taken.size() || !m_taken[at(slot)]; }
   bool anyFree(std::span<const SlotRange> runs) const override;
   std::optional<std::int32_t> end() const override;
@@ -85,6 +87,8 @@ class FreeSlots : public SlotAllocator {
   void claim(std::span<const Slot> slots);
 
  private:
+  void claim(const SlotRange& run);
+
   std::int32_t m_slots, m_used = 0;
   std::size_t m_lowest = 0;           // no slot before this one is free
   std::vector<std::uint8_t> m_taken;  // [slots ever taken] bytes, because each tick looks at all rows
@@ -101,7 +105,7 @@ class RunSlots : public SlotAllocator {
   }
   void take(std::int32_t count, std::vector<Slot>& out, Placing, Slot) override;
   void give(std::span<const Slot> slots) override;
-  void restart(std::span<const Slot> taken) override;
+  void restart(std::span<const SlotRange> taken) override;
   bool isFree(Slot slot) const override;
   bool anyFree(std::span<const SlotRange> runs) const override;
   void place(std::int32_t next, std::int32_t free);
@@ -126,7 +130,7 @@ class PageSlots : public SlotAllocator {
   bool fits(std::int32_t count, std::int32_t tail, Slot after) const override;
   void take(std::int32_t count, std::vector<Slot>& out, Placing placing, Slot after) override;
   void give(std::span<const Slot> slots) override;
-  void restart(std::span<const Slot> taken) override;
+  void restart(std::span<const SlotRange> taken) override;
   bool isFree(Slot slot) const override;
   bool anyFree(std::span<const SlotRange> runs) const override;
   std::int32_t block() const { return m_block; }

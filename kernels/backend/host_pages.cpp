@@ -48,6 +48,17 @@ struct PageQuestion {
 constexpr unsigned long kPageScan = _IOWR('f', 16, PageQuestion);
 constexpr uint64_t kFilePage = 4, kPresentPage = 8, kSwappedPage = 16;
 
+/// The page table of this process, which stays open; a process that was forked opens its own. file < 0: not shown.
+struct PageTable {
+  PageTable() = default;
+  PageTable(const PageTable&) = delete;
+  PageTable& operator=(const PageTable&) = delete;
+  ~PageTable() {
+    if (file >= 0) close(file);
+  }
+  const int file = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC), process = getpid();
+};
+
 /// written[i] = 1 for each page that is there and private. False where the system has no such question.
 bool scanTable(int table, const std::byte* data, std::vector<std::uint8_t>& written) {
   const auto first = reinterpret_cast<uintptr_t>(data);
@@ -226,12 +237,13 @@ bool HostPages::map(std::shared_ptr<Group> group, size_t bytes) {
 
 /// For each page, whether only this memory has it. None where the system does not tell.
 std::optional<std::vector<std::uint8_t>> HostPages::written() const {
-  const int table = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  static const PageTable kTable;
+  const std::optional<PageTable> own =
+      kTable.process == getpid() ? std::nullopt : std::optional<PageTable>(std::in_place);
+  const int table = own ? own->file : kTable.file;
   if (table < 0) return std::nullopt;
   std::vector<std::uint8_t> out(m_bytes / pageSize());
-  const bool told = scanTable(table, m_data, out) || readTable(table, m_data, out);
-  close(table);
-  return told ? std::optional(std::move(out)) : std::nullopt;
+  return scanTable(table, m_data, out) || readTable(table, m_data, out) ? std::optional(std::move(out)) : std::nullopt;
 }
 
 /// For each page, whether the group holds it.

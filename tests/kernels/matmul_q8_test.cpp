@@ -5,6 +5,7 @@
 
 #include "block_bytes.h"
 #include "kernels/block_codes.h"
+#include "kernels/cpu/linear/tiles.h"
 #include "kernels/numerics.h"
 #include "kernels/ops/matmul.h"
 #include "kernels/thread_pool.h"
@@ -108,6 +109,8 @@ class MatmulQ8Test : public QObject {
   void fewerOutputsThanAPanel();
   void targetsAgree_data() { sameBitsForAnyNumberOfRows_data(); }
   void targetsAgree();
+  void tilesAgree_data() { sameBitsForAnyNumberOfRows_data(); }
+  void tilesAgree();
   void otherTypesStayExact();
 };
 
@@ -181,6 +184,21 @@ void MatmulQ8Test::targetsAgree() {
     const auto y = productOf(true, codes, t, n, k, x, 0, m, 1);
     if (first.empty()) first = y;
     QVERIFY2(std::memcmp(first.data(), y.data(), y.size() * 4) == 0, hwy::TargetName(target));
+  }
+}
+
+void MatmulQ8Test::tilesAgree() {
+  QFETCH(int, type);
+  const auto t = static_cast<DType>(type);
+  const int64_t n = 45, k = dtypeBlock(t).values == 32 ? 288 : 768;  // odd and even numbers of units
+  ThreadPool pool(2);
+  for (const int64_t m : {15, 16, 37}) {
+    const auto codes = blocksOf(t, n * k, 9);
+    const auto x = Random(8).values(m * k);
+    std::vector<float> y(static_cast<size_t>(m * n));
+    matmulQ8Emulated({&pool}, {.x = x.data(), .w = {codes.data(), t, nullptr, n, k}, .y = y.data(), .m = m});
+    const auto wanted = productOf(true, codes, t, n, k, x, 0, m, 1);
+    QVERIFY(std::memcmp(y.data(), wanted.data(), y.size() * 4) == 0);
   }
 }
 

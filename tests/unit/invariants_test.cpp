@@ -48,7 +48,7 @@ RingState& inRing(CacheFixture& c, int layer) {
   map.slotOf = Column<Slot>::make(map.size(), [&](Slot* out) {
     for (std::int32_t i = 0; i < rows; ++i) out[i] = Slot(i);
   });
-  c.store.slots(CacheLayer(layer)).restart(map.slotOf.span());
+  c.store.slots(CacheLayer(layer)).restart(runsOf(map.slotOf.span()));
   LayerGroup& group = c.state.groups.back();
   RingState ring;
   ring.capacity = ring.window = 400;
@@ -234,7 +234,7 @@ std::vector<Damage> damages() {
       [](CacheFixture& c) {
         std::vector<Slot> taken;
         for (int i = 0; i < 41; ++i) taken.emplace_back(i);
-        c.store.slots(CacheLayer(2)).restart(taken);
+        c.store.slots(CacheLayer(2)).restart(runsOf(taken));
         const auto& map = c.state.map(CacheLayer(2));
         const auto found = std::find_if(map.slotOf.begin(), map.slotOf.end(), [](Slot s) { return s.value() >= 41; });
         const auto index = found - map.slotOf.begin();

@@ -2,6 +2,13 @@
 // Products of integers (numerics.h, "portable-q8") of many rows with a panel of 16 rows of weights.
 #include <utility>
 
+#if defined(__x86_64__) && defined(__linux__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+#include "kernels/cpu/linear/tiles.h"
 #include "kernels/cpu/runtime/targets.h"
 #include "kernels/ops/matmul.h"
 #include "kernels/thread_pool.h"
@@ -11,6 +18,7 @@
 #include <hwy/foreach_target.h>
 
 #include "kernels/cpu/linear/q8_stream-inl.h"
+#include "kernels/cpu/linear/q8_tiles-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
@@ -83,6 +91,7 @@ void walk(const Q8Rows& x, int64_t row, const Q8Panel& w, float (*out)[kOutputs]
 /// R rows by walk().
 template <DType T>
 struct PlainWalk {
+  static constexpr bool kTiles = false;
   template <int R>
   static void rows(const Q8Rows& x, int64_t row, const Q8Panel& w, float (*out)[kOutputs]) {
     walk<T, PlainSums, R>(x, row, w, out);
@@ -139,6 +148,7 @@ HWY_INLINE void walkUnits(const Q8Place<R>& x, const Q8Panel& w, float (*out)[kO
 
 template <DType T>
 struct NativeWalk {
+  static constexpr bool kTiles = false;
   template <int R>
   static HWY_NOINLINE void rows(const Q8Rows& x, int64_t row, const Q8Panel& w, float (*out)[kOutputs]) {
     const int64_t blocks = x.k / kXBlock;
@@ -149,21 +159,63 @@ struct NativeWalk {
 };
 #endif
 
+/// Sixteen rows by walkTiles(), fewer by another walk.
+template <DType T, class Rest, class Tiles>
+struct TileWalk {
+  static constexpr bool kTiles = true;
+  template <int R>
+  void rows(const Q8Rows& x, int64_t row, const Q8Panel& w, float (*out)[kOutputs]) {
+    if constexpr (R == kTileRows) walkTiles<T>(tiles, x, row, w, out);
+    else Rest::template rows<R>(x, row, w, out);
+  }
+  Tiles tiles = Tiles(UnitShapes(BlockUnits<T>::kUnit));
+};
+
+#if HWY_TARGET == HWY_AVX3
+template <int64_t kUnit, int turn, class Tiles>
+std::array<int32_t, kTileRows * kOutputs> trial() {
+  alignas(64) uint8_t memory[2][64 * kOutputs];
+  for (int i = 0; i < 64 * kOutputs; ++i) {
+    memory[0][i] = static_cast<uint8_t>(i * 37 % 255 - 127);
+    memory[1][i] = static_cast<uint8_t>(i * 101 + i / 7);
+  }
+  std::array<int32_t, kTileRows* kOutputs> sums = {};
+  Tiles tiles((UnitShapes(kUnit)));
+  sumsOfUnit<kUnit, turn>(tiles, Q8Rows(memory[0], kTileRows, kUnit, 1), 0, Q8Panel(memory[1], kUnit, 1), 0,
+                          sums.data());
+  return sums;
+}
+
+template <int64_t kUnit, int turn>
+bool trialPasses() {
+  return trial<kUnit, turn, NativeTiles>() == trial<kUnit, turn, EmulatedTiles>();
+}
+
+/// True if tiles are there and give what they should.
+bool tilesServe() {
+  static const bool kServe = hasTiles() && trialPasses<32, 0>() && trialPasses<32, 1>() && trialPasses<16, 0>();
+  return kServe;
+}
+#endif
+
 /// Columns [j, j + n) of all rows; n <= 16.
 template <class Walk>
-void panelOfRows(const MatmulArgs& a, const Q8Rows& x, const Q8Panel& w, int64_t j, int64_t n) {
-  alignas(64) float out[kRowsAtOnce][kOutputs];
+void panelOfRows(Walk& walk, const MatmulArgs& a, const Q8Rows& x, const Q8Panel& w, int64_t j, int64_t n) {
+  alignas(64) float out[Walk::kTiles ? kTileRows : kRowsAtOnce][kOutputs];
   for (int64_t i = 0, rows = 0; i < a.m; i += rows) {
     const int64_t left = a.m - i;
     rows = kRowsAtOnce == 1 ? 1 : left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
-    if constexpr (kRowsAtOnce == 1) {
-      Walk::template rows<1>(x, i, w, out);
+    if (Walk::kTiles && left >= kTileRows) {
+      rows = kTileRows;
+      if constexpr (Walk::kTiles) walk.template rows<kTileRows>(x, i, w, out);
+    } else if constexpr (kRowsAtOnce == 1) {
+      walk.template rows<1>(x, i, w, out);
     } else {
       switch (rows) {
-        case 1: Walk::template rows<1>(x, i, w, out); break;
-        case 2: Walk::template rows<2>(x, i, w, out); break;
-        case 4: Walk::template rows<4>(x, i, w, out); break;
-        default: Walk::template rows<8>(x, i, w, out);
+        case 1: walk.template rows<1>(x, i, w, out); break;
+        case 2: walk.template rows<2>(x, i, w, out); break;
+        case 4: walk.template rows<4>(x, i, w, out); break;
+        default: walk.template rows<8>(x, i, w, out);
       }
     }
     for (int64_t r = 0; r < rows; ++r) {
@@ -200,11 +252,12 @@ void matmulUnits(ThreadPool& pool, const MatmulArgs& a) {
     });
 #endif
   pool.parallelFor(0, a.w.n, grain, [&](int64_t from, int64_t to, int worker) {
+    Walk walk;
     const Q8Panel w(pool.scratch(worker, static_cast<size_t>(Q8Panel::bytes(a.w.k, units))), a.w.k, units);
     for (int64_t j = from; j < to; j += kOutputs) {
       const int64_t n = std::min(kOutputs, to - j);
       fillPanel<T>(static_cast<const uint8_t*>(a.w.data) + j * rowBytes, n, a.w.k, w);
-      panelOfRows<Walk>(a, x, w, j, n);
+      panelOfRows(walk, a, x, w, j, n);
     }
   });
 }
@@ -214,10 +267,17 @@ void matmulUnits(ThreadPool& pool, const MatmulArgs& a) {
 void matmulQ8Target(ThreadPool& pool, const MatmulArgs& a) {
   withBlockType(a.w.type, [&](auto type) {
 #if HWY_TARGET == HWY_AVX3
-    if (hasNativeQ8()) return matmulUnits<type(), NativeWalk<type()>>(pool, a);
+    using Native = NativeWalk<type()>;
+    if (a.m >= kTileRows && tilesServe()) return matmulUnits<type(), TileWalk<type(), Native, NativeTiles>>(pool, a);
+    if (hasNativeQ8()) return matmulUnits<type(), Native>(pool, a);
 #endif
     matmulUnits<type(), PlainWalk<type()>>(pool, a);
   });
+}
+
+void matmulQ8EmulatedTarget(ThreadPool& pool, const MatmulArgs& a) {
+  withBlockType(a.w.type,
+                [&](auto type) { matmulUnits<type(), TileWalk<type(), PlainWalk<type()>, EmulatedTiles>>(pool, a); });
 }
 
 }  // namespace kvlab::kernels::HWY_NAMESPACE
@@ -226,6 +286,27 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace kvlab::kernels {
 HWY_EXPORT(matmulQ8Target);
+HWY_EXPORT(matmulQ8EmulatedTarget);
+
+bool hasTiles() {
+#if defined(__x86_64__) && defined(__linux__)
+  static const bool kHas = [] {
+    constexpr unsigned kTiles = 3u << 24;          // AMX-TILE and AMX-INT8 of leaf 7
+    constexpr long kAsk = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & kTiles) == kTiles && hasNativeQ8() &&
+        syscall(SYS_arch_prctl, kAsk, kTileData) == 0;
+  }();
+  return kHas;
+#else
+  return false;
+#endif
+}
+
+void matmulQ8Emulated(const Context& context, const MatmulArgs& a) {
+  if (!dtypeInBlocks(a.w.type)) return matmul(context, a);
+  if (a.m > 0 && a.w.n > 0) HWY_DYNAMIC_DISPATCH(matmulQ8EmulatedTarget)(*context.pool, withStrides(a));
+}
 
 void matmulQ8(const Context& context, const MatmulArgs& a) {
   if (!dtypeInBlocks(a.w.type)) return matmul(context, a);
